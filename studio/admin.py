@@ -80,10 +80,14 @@ class ResourceAdmin(EditorAdmin):
             page("<str:resource>/preview/", PreviewPage, "preview"),
             page("<str:resource>/context/", ContextPage, "context"),
         ]
-        trying_out = [
-            page("<str:resource>/try/", TryPage, "try"),
-            *([self._try_run()] if kind.is_run else ()),
-        ]
+        trying_out = [page("<str:resource>/try/", TryPage, "try")]
+        if kind.is_run:
+            # Imported late: the API's parameters are complete only when every application is ready.
+            from studio.preview.answers import TryRun  # noqa: PLC0415
+
+            # An API view, which always answers in JSON.
+            run = TryRun.as_view({"post": "stream"})
+            trying_out.append(path("<str:resource>/try/run/", run, name=kind.url_name("try_run")))
         to_the_edit_page = RedirectView.as_view(pattern_name=f"studio:{kind.url_name('change')}")
         return [
             page("", ListPage, "changelist"),
@@ -117,14 +121,6 @@ class ResourceAdmin(EditorAdmin):
             page("<str:resource>/versions/<str:version>/delete/", DeleteVersionPage, "version_delete"),
             *additions.resource_urls(kind),
         ]
-
-    def _try_run(self) -> URLPattern:
-        """Return the route that streams a run: an API view, which always answers in JSON."""
-        # Imported late: the API's parameters are complete only when every application is ready.
-        from studio.preview.answers import TryRun  # noqa: PLC0415
-
-        view = TryRun.as_view({"post": "stream"})
-        return path("<str:resource>/try/run/", view, name=self.kind.url_name("try_run"))
 
 
 @admin.register(Workspace, site=site)

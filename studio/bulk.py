@@ -184,8 +184,13 @@ class ChosenPage(StudioPage, ABC):
         return self.ask(self.later)
 
     def _resources(self, choices: Sequence[Choice]) -> list[ChosenResource]:
-        found = self._drafts(choices)
-        return [self._judged(choice, found.get((choice.kind.slug, choice.id))) for choice in choices]
+        drafts = self._drafts(choices)
+        resources = []
+        for choice in choices:
+            draft = drafts.get((choice.kind.slug, choice.id))
+            obstacle = translated(NotFound().message) if draft is None else self.obstacle(choice, draft)
+            resources.append(ChosenResource(choice=choice, draft=draft, obstacle=obstacle))
+        return resources
 
     def _forms(self, offered: Sequence[ChosenResource]) -> list[AskForm]:
         groups = by_workspace(offered, lambda one: one.workspace_id, self.names)
@@ -201,11 +206,6 @@ class ChosenPage(StudioPage, ABC):
 
     def more(self) -> dict[str, Any]:
         return {}
-
-    def _judged(self, choice: Choice, draft: Draft | None) -> ChosenResource:
-        if draft is None:
-            return ChosenResource(choice=choice, draft=None, obstacle=translated(NotFound().message))
-        return ChosenResource(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         return drafts_by_id({(choice.kind.slug, choice.id) for choice in choices}, self.caller)
@@ -228,16 +228,14 @@ class BulkPage(ChosenPage):
         return self._report(self.act(choices))
 
     def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
-        found = self._drafts([outcome.choice for outcome in outcomes])
-        lines = [
-            Reported(
-                kind=KINDS_BY_SLUG[outcome.choice.kind.slug],
-                outcome=outcome,
-                draft=(draft := found.get((outcome.choice.kind.slug, outcome.choice.id))),
-                workspace=self._workspace_of(draft),
-            )
-            for outcome in outcomes
-        ]
+        drafts = self._drafts([outcome.choice for outcome in outcomes])
+        lines = []
+        for outcome in outcomes:
+            kind = KINDS_BY_SLUG[outcome.choice.kind.slug]
+            draft = drafts.get((kind.slug, outcome.choice.id))
+            workspace_id = draft.resource.workspace_id if draft is not None and len(self.names) != 1 else ""
+            workspace = self.names.get(workspace_id, workspace_id)
+            lines.append(Reported(kind=kind, outcome=outcome, draft=draft, workspace=workspace))
         by_result: dict[str, Any] = {
             result.value: [line for line in lines if line.outcome.result is result] for result in Result
         }
@@ -254,11 +252,6 @@ class BulkPage(ChosenPage):
 
     def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         return {}
-
-    def _workspace_of(self, draft: Draft | None) -> str:
-        if draft is None or len(self.names) == 1:
-            return ""
-        return self.names.get(draft.resource.workspace_id, draft.resource.workspace_id)
 
 
 class LabelChosenPage(BulkPage):

@@ -243,7 +243,10 @@ class ContextForm:
         example_id = self.posted["example"].typed
         loads = self.posted["do"].typed == "load"
         if example_id:
-            self._choose(example_id)
+            try:
+                self.chosen = self.examples.get(example_id)
+            except NotFound:
+                self.errors.append(_("This example no longer exists."))
         elif loads:
             self.posted = Input("")
         has_fields = "given" in self.posted or "context" in self.posted
@@ -257,12 +260,6 @@ class ContextForm:
     def choose(self, example: Example | None) -> None:
         self.chosen = example
         self.__dict__.pop("offered", None)
-
-    def _choose(self, example_id: str) -> None:
-        try:
-            self.chosen = self.examples.get(example_id)
-        except NotFound:
-            self.errors.append(_("This example no longer exists."))
 
     def read(self) -> dict[str, Any]:
         """Return the context; raises `Invalid`, and adds the errors to the fields."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -71,26 +71,19 @@ class LiveWords:
 
 def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveWords]:
     """Return the periods of a version, newest first."""
-    newest = [
-        LiveWords(
-            words=_words(period, today, _days_of(periods, period)),
-            exact=_exact(period),
-            is_current=period.is_current,
-        )
-        for period in reversed(periods[-MAX_PERIODS:])
-    ]
+    newest = []
+    for period in reversed(periods[-MAX_PERIODS:]):
+        others = [other for other in periods if other is not period]
+        moments = [moment for other in others for moment in (other.since, other.until)]
+        days = {day_of(moment) for moment in moments if moment is not None}
+        words = _words(period, today, days)
+        newest.append(LiveWords(words=words, exact=_exact(period), is_current=period.is_current))
     more = len(periods) - len(newest)
     if more:
         words = ngettext("live %(count)s more time", "live %(count)s more times", more) % {"count": more}
         exact = "; ".join(_exact(period) for period in reversed(periods[:-MAX_PERIODS]))
         newest.append(LiveWords(words=words, exact=exact, is_current=False))
     return newest
-
-
-def _days_of(periods: Sequence[Period], but: Period) -> set[datetime.date]:
-    """Return the days on which other periods begin or end."""
-    moments = [moment for period in periods if period is not but for moment in (period.since, period.until)]
-    return {day_of(moment) for moment in moments if moment is not None}
 
 
 def _words(period: Period, today: datetime.date, days: Collection[datetime.date]) -> str:
@@ -199,9 +192,15 @@ class HistoryPage(VersionLinksPage):
             )
         lived = live_periods(self.editor.event, found, by=self.caller, cache=self.editor.cache)
         authors = authors_of(found)
-        timeline: Any = Timeline(found, history.versions, **self._narrowed(lived, authors))
+        requested = self.filters.get("author")
+        author = "" if requested == APPLICATION else requested
+        among = set(lived.by_version) if self.published_only else None
+        if author is not None and author not in authors:
+            author, among = None, set()
+        timeline: Any = Timeline(found, history.versions, author=author, among=among)
         page: Page[Entry] = Paginator(timeline, PER_PAGE).get_page(request.GET.get("page"))
         items = self._items(found, list(page.object_list), lived)
+        note = f" · {zone}" if (zone := zone_note()) else ""
         return self.page(
             "studio/history/history.html",
             title=_("History"),
@@ -209,7 +208,10 @@ class HistoryPage(VersionLinksPage):
             page=page,
             query=urlencode(self.filters),
             items=items,
-            days=list(_by_day(items)),
+            days=[
+                Day(title=f"{day_in_words(day)}{note}", items=list(together))
+                for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at))
+            ],
             authors=[(name or APPLICATION, person_name(name, Place.NAMED)) for name in authors],
             chosen_author=self.filters.get("author", ""),
             published_only=self.published_only,
@@ -260,13 +262,6 @@ class HistoryPage(VersionLinksPage):
         sentence = _("Live on %(time)s:") % words
         return {"at": given, "sentence": sentence, "title": title, "address": address}
 
-    def _narrowed(self, lived: LivePeriods, authors: Sequence[str]) -> dict[str, Any]:
-        requested = self.filters.get("author")
-        author = "" if requested == APPLICATION else requested
-        if author is not None and author not in authors:
-            return {"among": ()}
-        return {"author": author, "among": set(lived.by_version) if self.published_only else None}
-
     @property
     def published_only(self) -> bool:
         """Whether to show only versions that were live at some time."""
@@ -289,7 +284,10 @@ class HistoryPage(VersionLinksPage):
                 entry=entry,
                 links={
                     **self.links(resource, entry),
-                    "with_previous": "" if entry.version.version_id == oldest_id else self._changes(entry),
+                    "with_previous": ""
+                    if entry.version.version_id == oldest_id
+                    else f"{self.address('compare')}?"
+                    + urlencode({"from": PREVIOUS, "to": entry.version.version_id}),
                 },
                 live=live_in_words(lived.by_version.get(entry.version.version_id, ()), self.today),
                 is_current=entry.version.version_id == resource.current.version_id,
@@ -301,10 +299,6 @@ class HistoryPage(VersionLinksPage):
             )
             for entry in entries
         ]
-
-    def _changes(self, entry: Entry) -> str:
-        query = urlencode({"from": PREVIOUS, "to": entry.version.version_id})
-        return f"{self.address('compare')}?{query}"
 
     def _before(self, resource: VersionedResource, lived: LivePeriods) -> dict[str, Any] | None:
         """Return the version that was live before the current one, for a one-click rollback."""
@@ -321,13 +315,6 @@ class HistoryPage(VersionLinksPage):
             "live": live_in_words(lived.by_version[version.version_id][-1:], self.today)[0],
             "publish_address": self.publish_address(version),
         }
-
-
-def _by_day(items: Sequence[Item]) -> Iterator[Day]:
-    """Yield the versions grouped by the day on which they were saved."""
-    note = f" · {zone}" if (zone := zone_note()) else ""
-    for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at)):
-        yield Day(title=f"{day_in_words(day)}{note}", items=list(together))
 
 
 _LINES_OF_A_BLOCK: Final = 5
@@ -431,6 +418,10 @@ class VersionPage(OneVersionPage):
         version = self.version()
         entry, resource = self.entry(version), self.found()
         budget = PageBudget()
+        periods: Sequence[Period] = ()  # for people who may not know of other versions
+        if self.may(Right.READ_DRAFTS):
+            lived = live_periods(self.editor.event, resource, by=self.caller, cache=self.editor.cache)
+            periods = lived.by_version.get(version.version_id, ())
         blocks = blocks_on_page(self.effective(version), self.caller)
         return self.page(
             "studio/history/version.html",
@@ -442,7 +433,7 @@ class VersionPage(OneVersionPage):
             is_current=entry.version.version_id == resource.current.version_id,
             previous=entry.previous,
             previous_address=self.address("version", entry.previous.version_id) if entry.previous else "",
-            live=self._live(resource, version),
+            live=live_in_words(periods, timezone.localdate()),
             fields=[
                 (name, words_of(name).title, pieces_of(name, value, budget), name == self.kind.text_field)
                 for name in in_reading_order(version.config)
@@ -460,13 +451,6 @@ class VersionPage(OneVersionPage):
             else (),
             **context,
         )
-
-    def _live(self, resource: VersionedResource, version: Snapshot) -> list[LiveWords]:
-        """Return when it was live; nothing for people who may not know of other versions."""
-        if not self.may(Right.READ_DRAFTS):
-            return []
-        lived = live_periods(self.editor.event, resource, by=self.caller, cache=self.editor.cache)
-        return live_in_words(lived.by_version.get(version.version_id, ()), timezone.localdate())
 
 
 class RestorePage(OneVersionPage):

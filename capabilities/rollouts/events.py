@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from studio.activity.sentences import Sentence
-from versioning.domain.access import Caller, Via
+from versioning.domain.access import Via
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.editor.notifications import NotificationRule, NotificationTopic
 
@@ -82,8 +82,8 @@ TOPIC: Final = NotificationTopic(
 )
 
 
-def _failed_steps(caller: Caller) -> Q:
-    return Q(type=_CHANGED, via=Via.SCHEDULE, **{f"detail__{FAILED_STEP}__isnull": False})
-
-
-RULE: Final = NotificationRule(condition=_failed_steps, unattended=True, topic=TOPIC.name)
+RULE: Final = NotificationRule(
+    condition=lambda _caller: Q(type=_CHANGED, via=Via.SCHEDULE, **{f"detail__{FAILED_STEP}__isnull": False}),
+    unattended=True,
+    topic=TOPIC.name,
+)

@@ -183,7 +183,9 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
         name = self.cleaned_data.get("username")
         if name is None or not self.cleaned_data.get("password"):
             return self.cleaned_data
-        about = {"account": _known_name(name), "address": client_address(self.request) or "unknown"}
+        # Text that is not an account's name may be a password typed into the wrong field.
+        known = "unknown" if account(name) is None else get_user_model().normalize_username(name)
+        about = {"account": known, "address": client_address(self.request) or "unknown"}
         own, *others = subjects_of(self.request, name)
         try:
             attempt = SignInAttempts.objects.begin([own, *others])
@@ -257,11 +259,6 @@ def with_retry_after(form: Any, response: HttpResponse) -> HttpResponse:
         response.status_code = 429
         response["Retry-After"] = str(form.seconds_to_wait)
     return response
-
-
-def _known_name(name: str) -> str:
-    # Text that is not an account's name may be a password typed into the wrong field.
-    return "unknown" if account(name) is None else get_user_model().normalize_username(name)
 
 
 def sentence_about_waiting(seconds: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django import forms
 from django.contrib.admin.utils import unquote
@@ -49,9 +49,6 @@ from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import Invitation
 from versioning.models.accounts import account, accounts, mixes_alphabets, name_fields, unsaved_account
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
 _TEMPLATE: Final = "studio/accounts/invited.html"
 
 
@@ -79,29 +76,26 @@ class AcceptPage(View):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         try:
-            invitation = self._opened()
+            invitation = self._find()
         except NotFound:
-            return self._too_late()
+            return self._page(_("Too late"), status=404)
         return self._show(invitation)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         try:
-            invitation = self._opened()
+            invitation = self._find()
             if request.POST.get("invitation") != str(invitation.pk):
                 # Another link was opened in this browser in the meantime: people accept only what they saw.
                 return self._show(invitation, status=409)
             if request.user.is_authenticated:
-                return self._accept(invitation, request.user)
+                invitations().accept(invitation.digest, by=request.user, via=Via.STUDIO)
+                request.session.pop(OPENED_INVITATION, None)
+                return HttpResponseRedirect(reverse("studio:index"))
             return self._make_account(invitation)
-        except NotFound:
-            return self._too_late()
-
-    def _accept(self, invitation: Invitation, user: User) -> HttpResponse:
-        try:
-            invitations().accept(invitation.digest, by=user, via=Via.STUDIO)
         except Forbidden:
             return self._show(invitation, status=403)
-        return self._done()
+        except NotFound:
+            return self._page(_("Too late"), status=404)
 
     def _make_account(self, invitation: Invitation) -> HttpResponse:
         form = NewPasswordForm(unsaved_account(invitation.username), self.request.POST)
@@ -119,11 +113,7 @@ class AcceptPage(View):
         home = reverse("studio:index")
         return HttpResponseRedirect(home) if user is None else sign_in.with_password(self.request, user, home)
 
-    def _done(self) -> HttpResponse:
-        self.request.session.pop(OPENED_INVITATION, None)
-        return HttpResponseRedirect(reverse("studio:index"))
-
-    def _opened(self) -> Invitation:
+    def _find(self) -> Invitation:
         return invitations().find(self.request.session.get(OPENED_INVITATION, ""))
 
     def _show(
@@ -142,9 +132,6 @@ class AcceptPage(View):
             form=form or NewPasswordForm(unsaved_account(invitation.username)),
             sign_in_address=f"{reverse('studio:login')}?{urlencode({'next': here})}",
         )
-
-    def _too_late(self) -> HttpResponse:
-        return self._page(_("Too late"), status=404)
 
     def _page(self, title: str, *, status: int, **context: Any) -> HttpResponse:
         return framed(self.request, _TEMPLATE, title=title, status=status, **context)

@@ -6,7 +6,6 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -110,13 +109,13 @@ class LivePage(StudioPage):
         scope = {str(name): given[name] for name in SCOPE if name in given}
         now = events.position()  # later events are returned by the next request
         # A position beyond the end is of another log: the database was put back to an earlier state.
-        changed = now < after or (now > after and self._has_events(after, scope))
+        changed = now < after
+        if now > after:
+            newer = Q(position__gt=after)
+            page = self.editor.event.page(before=END, limit=1, where=newer, by=self.caller, **scope)
+            changed = bool(page.events)
         news = {"unread": unread(request)} if now != after else {}
         return JsonResponse({"changed": changed, "next": now, **news})
-
-    def _has_events(self, after: int, scope: Mapping[str, Any]) -> bool:
-        newer = Q(position__gt=after)
-        return bool(self.editor.event.page(before=END, limit=1, where=newer, by=self.caller, **scope).events)
 
 
 class SincePage(ResourcePage):

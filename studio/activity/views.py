@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.db.models import Q
 from django.db.models.fields.json import KeyTextTransform
-from django.http import HttpRequest, QueryDict, StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.translation import gettext
@@ -208,7 +208,9 @@ class ActivityPage(StudioPage):
             if not self.administers():
                 raise Forbidden("The audit log is for admins.")
             return audit_file(request, self.editor, END, {**form.wanted, **scope})
-        before = _position(request.GET)
+        text = request.GET.get("before", "")
+        is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+        before = int(text) if is_number else None
         if before is None:
             self.listen(self.scope)
         found = self.editor.event.page(
@@ -288,10 +290,3 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
 
     def reads_drafts(self) -> bool:
         return self.may(Right.READ_DRAFTS)
-
-
-def _position(given: QueryDict) -> int | None:
-    """Return the position before which the page ends; None for the newest page."""
-    text = given.get("before", "")
-    is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
-    return int(text) if is_number else None

@@ -84,7 +84,16 @@ def readable(name: str, value: Any) -> Any:
     if is_rules(value) or (name == "rules" and value is None):
         return Condition.of(value, what)
     if name == "instructions" and isinstance(value, list):
-        return [_readable_block(block) for block in value]
+        return [
+            block
+            if block["type"] == REFERENCE
+            else {
+                "type": "text",
+                "content": block["content"],
+                "rules": Condition.of(block.get("rules"), _SHOWN),
+            }
+            for block in value
+        ]
     if _are_variants(value):
         return [_variant(readable(name, variant["value"]), variant.get("rules")) for variant in value]
     if (
@@ -124,12 +133,6 @@ def as_text(value: Any) -> str:
 def is_reference(value: Any) -> bool:
     """Return whether a value from `readable` is a reference to a prompt block."""
     return _is_block(value) and value["type"] == REFERENCE
-
-
-def _readable_block(block: dict[str, Any]) -> dict[str, Any]:
-    if block["type"] == REFERENCE:
-        return block
-    return {"type": "text", "content": block["content"], "rules": Condition.of(block.get("rules"), _SHOWN)}
 
 
 def _variant(value: Any, rules: dict[str, Any] | None) -> dict[str, Any]:
@@ -361,28 +364,25 @@ def _similar(
     before: list[Any], after: list[Any], gone: set[int], come: set[int], budget: PageBudget
 ) -> list[tuple[int, int]]:
     """Return the pairs of items whose texts have the most words in common; removes both from the sets."""
-    old, new = ({i: _words(items[i]) for i in places} for items, places in ((before, gone), (after, come)))
+
+    def words_at(items: Sequence[Any], place: int) -> frozenset[str]:
+        text = items[place].get("content") if isinstance(items[place], dict) else None
+        return frozenset(_WORDS.findall(text)) if isinstance(text, str) else frozenset()
+
+    old = {place: words_at(before, place) for place in gone}
+    new = {place: words_at(after, place) for place in come}
     pairs = []
     for j in sorted(place for place in come if new[place]):
         candidates = [i for i in gone if old[i] and _type(before[i]) == _type(after[j])]
         if not budget.spend(len(gone) + len(candidates) * len(new[j])):
             break
-        scores = [(_likeness(old[i], new[j]), -i) for i in candidates]
+        scores = [(len(old[i] & new[j]) / len(old[i] | new[j]), -i) for i in candidates]
         likeness, place = max(scores, default=(0.0, 0))
         if likeness >= _ALIKE:
             pairs.append((-place, j))
             gone.discard(-place)
     come -= {j for _, j in pairs}
     return pairs
-
-
-def _words(item: Any) -> frozenset[str]:
-    text = item.get("content") if isinstance(item, dict) else None
-    return frozenset(_WORDS.findall(text)) if isinstance(text, str) else frozenset()
-
-
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0
 
 
 def _type(item: Any) -> tuple[str, Any]:

@@ -69,7 +69,9 @@ def common_runs(before: Sequence[str], after: Sequence[str], budget: PageBudget)
         anchors = _anchors(before, after, region, budget)
         if anchors:
             runs.extend(Run(i, j, 1) for i, j in anchors)
-            pending.extend(_between(anchors, region))
+            starts = [(region.before, region.after), *((i + 1, j + 1) for i, j in anchors)]
+            ends = [*anchors, (region.before_end, region.after_end)]
+            pending.extend(_Region(i, k, j, n) for (i, j), (k, n) in zip(starts, ends, strict=True))
         else:
             runs.extend(_shortest_edit(before, after, region, budget))
     return _joined(sorted(runs))
@@ -145,12 +147,6 @@ def _longest_rising(candidates: list[tuple[int, int]]) -> list[tuple[int, int]]:
         rising.append(candidates[index])
         index = previous[index]
     return rising[::-1]
-
-
-def _between(anchors: list[tuple[int, int]], region: _Region) -> list[_Region]:
-    starts = [(region.before, region.after), *((i + 1, j + 1) for i, j in anchors)]
-    ends = [*anchors, (region.before_end, region.after_end)]
-    return [_Region(i, i_end, j, j_end) for (i, j), (i_end, j_end) in zip(starts, ends, strict=True)]
 
 
 def _shortest_edit(

@@ -219,7 +219,10 @@ class NamesPage(EditablePage):
         for name in _declared(config, used=""):
             found.setdefault(name.path, name)
         for source in self._elsewhere(config):
-            for name in (*_declared(source, used=_title(source)), *_used(source)):
+            title = _title(source)
+            paths = [name.path for name in names_in(source) if len(name.path) <= MAX_NAME]
+            used = [ContextName(path=path, used=title) for path in paths]
+            for name in (*_declared(source, used=title), *used):
                 found.setdefault(name.path, name)
         return JsonResponse({"names": [asdict(name) for name in list(found.values())[:MAX_NAMES]]})
 
@@ -253,12 +256,6 @@ def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
             declared=not used,
             used=used,
         )
-
-
-def _used(config: Config) -> Iterator[ContextName]:
-    for name in names_in(config):
-        if len(name.path) <= MAX_NAME:
-            yield ContextName(path=name.path, used=_title(config))
 
 
 def _title(config: Config) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
-from studio.editing.choices import Choice, References, ShownBlock, references_to
+from studio.editing.choices import Choice, ShownBlock, references_to
 from studio.field_words import in_reading_order, words_of
 from studio.forms.inputs import json_text
 from studio.limits import PageBudget
@@ -101,7 +101,14 @@ class ReadConfig:
         others = in_reading_order(name for name in config if name not in {*_WITH_WORDS, text_field})
         return cls(
             description=config.get("description") or "",
-            blocks=[_block(block, found, budget, is_filled=is_filled) for block in listed[:MAX_ITEMS]],
+            blocks=[
+                ReadBlock(id=block["id"], chosen=found.prompt.get(block["id"]))
+                if block.get("type") == "prompt_block_ref"
+                else ReadBlock(
+                    text=_taken(block["content"], budget), rules=block.get("rules"), is_filled=is_filled
+                )
+                for block in listed[:MAX_ITEMS]
+            ],
             more_blocks=len(listed[MAX_ITEMS:]),
             rules=config.get("rules"),
             models=[_model(variant) for variant in _variants(config.get("model"))],
@@ -109,13 +116,6 @@ class ReadConfig:
             agents=[_usages(variant, found.agent) for variant in _variants(config.get("agents"))],
             others=[(words_of(name).title, _taken(json_text(config[name]), budget)) for name in others],
         )
-
-
-def _block(block: Mapping[str, Any], found: References, budget: PageBudget, *, is_filled: bool) -> ReadBlock:
-    if block.get("type") == "prompt_block_ref":
-        return ReadBlock(id=block["id"], chosen=found.prompt.get(block["id"]))
-    text = _taken(block["content"], budget)
-    return ReadBlock(text=text, rules=block.get("rules"), is_filled=is_filled)
 
 
 def _taken(text: str, budget: PageBudget) -> ReadText:

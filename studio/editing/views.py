@@ -116,7 +116,11 @@ class EditPage(EditablePage):
             return instead
         try:
             submission.check(self.schema)
-            self._refuse_unknown(submission)
+            if submission.changed:
+                self.schema.edited(self.config, submission.changed)  # raises if they are invalid anyway
+                in_code = code_config(self.code_agent) if self.code_agent is not None else {}
+                known = [self.config, submission.began_with or {}, in_code]
+                refuse_unknown(submission.changed, known, self.caller)
             saved = self._save(submission)
         except EditConflict:
             return self._conflict_in_place(submission) if self.is_in_place else self._conflict(submission)
@@ -143,7 +147,10 @@ class EditPage(EditablePage):
         if then == REPLACE or not submission.controls["tag"].typed.startswith(UNDECIDED):
             return None
         # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
-        return conflict() if self.is_in_place else self._still_undecided(submission)
+        if self.is_in_place:
+            return conflict()
+        began = submission.controls["began"].typed  # the version that the form began with before the conflict
+        return self._conflict(replace(submission, began_with=self.config_of(began)), began=began)
 
     @property
     def is_in_place(self) -> bool:
@@ -180,14 +187,6 @@ class EditPage(EditablePage):
 
     def _hear_of_others(self) -> None:
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
-
-    def _refuse_unknown(self, submission: Submission) -> None:
-        """Raise `Invalid` if something was typed that leads nowhere, or if the changes are invalid anyway."""
-        if not submission.changed:
-            return
-        self.schema.edited(self.config, submission.changed)
-        in_code = code_config(self.code_agent) if self.code_agent is not None else {}
-        refuse_unknown(submission.changed, [self.config, submission.began_with or {}, in_code], self.caller)
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
         """Save the changes; returns None for an override that would begin without any."""
@@ -269,11 +268,6 @@ class EditPage(EditablePage):
             shown["tag"] = UNDECIDED + shown["tag"]
         return self._form(controls, status=status, is_typed=True, **shown)
 
-    def _still_undecided(self, submission: Submission) -> HttpResponse:
-        """Show a conflict once more, compared with the version that the form began with before it."""
-        began = submission.controls["began"].typed
-        return self._conflict(replace(submission, began_with=self.config_of(began)), began=began)
-
     def _both(self, submission: Submission) -> HttpResponse:
         """Show the form with the changes of both people, which nothing has saved yet.
 
@@ -351,7 +345,9 @@ class ConvertPage(EditablePage):
                 value = code_config(self.code_agent).get(name)
             controls.children[name] = rewritten(name, value, mode)
         except Invalid as error:
-            return HttpResponse(_sentence(mode, error.issues), status=400, content_type="text/plain")
+            reasons = "; ".join(translated(issue.message) for issue in error.issues)
+            sentence = _REFUSALS[mode] % {"reasons": reasons}
+            return HttpResponse(sentence, status=400, content_type="text/plain")
         form = EditForm.of(self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields)
         return TemplateResponse(
             request,
@@ -373,7 +369,3 @@ _REFUSALS: Final[Mapping[str, StrOrPromise]] = {
     "variants": _("This cannot be written as variants: %(reasons)s. Nothing was changed."),
     "json": _("This cannot be written as JSON: %(reasons)s. Nothing was changed."),
 }
-
-
-def _sentence(mode: str, issues: list[Issue]) -> str:
-    return _REFUSALS[mode] % {"reasons": "; ".join(translated(issue.message) for issue in issues)}

@@ -161,7 +161,13 @@ def context_controls(*configs: Config) -> list[ContextControl]:
     for name in names_in(*configs):
         if name.path in found:
             found[name.path] = _suggesting(found[name.path], name)
-        elif name.path not in others and _has_a_field(name.path) and (control := _of_name(name)):
+        elif (
+            name.path not in others
+            and all(segments := name.path.split("."))
+            and len(segments) <= MAX_SEGMENTS - 2
+            and len(name.path) <= MAX_NAME
+            and (control := _of_name(name))
+        ):
             found[name.path] = control
     # A value that contains another name is an object, which has fields only for its parts.
     parents = {path[:place] for path in found for place, sign in enumerate(path) if sign == "."}
@@ -194,7 +200,9 @@ def shown_context(context: Mapping[str, Any], controls: Sequence[ContextControl]
     rest: dict[str, Any] = dict(context)
     typed: list[tuple[str, str]] = []
     for control in controls:
-        value = _at(context, control.path)
+        value: Any = context
+        for name in control.path.split("."):
+            value = value.get(name) if isinstance(value, Mapping) else None
         text = _text_of(control, value)
         if text:
             typed.append((f"given.{control.path}", text))
@@ -257,11 +265,6 @@ def _of_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
     )
 
 
-def _has_a_field(path: str) -> bool:
-    segments = path.split(".")
-    return all(segments) and len(segments) <= MAX_SEGMENTS - 2 and len(path) <= MAX_NAME
-
-
 def _of_name(name: Name) -> ContextControl | None:
     """Return the control of a name without a schema: its type comes from conditions, otherwise it is text."""
     values = name.values
@@ -284,12 +287,8 @@ def _suggesting(control: ContextControl, name: Name) -> ContextControl:
 def _options(listed: Any) -> list[tuple[str, str]]:
     if not isinstance(listed, list) or len(canonical.dump(listed)) > MAX_OPTIONS:
         return []
-    return [_option(value) for value in listed if value is not None]
-
-
-def _option(value: Any) -> tuple[str, str]:
-    text = canonical.dump(value)
-    return text, value if isinstance(value, str) else text
+    texts = [(canonical.dump(value), value) for value in listed if value is not None]
+    return [(text, value if isinstance(value, str) else text) for text, value in texts]
 
 
 def _is(value: Any, of_type: str) -> bool:
@@ -338,12 +337,6 @@ def _leaves(node: Input, prefix: str) -> Iterator[tuple[str, Input]]:
             yield from _leaves(child, f"{path}.")
         else:
             yield path, child
-
-
-def _at(context: Any, path: str) -> Any:
-    for name in path.split("."):
-        context = context.get(name) if isinstance(context, Mapping) else None
-    return context
 
 
 def _put(context: dict[str, Any], path: list[str], value: Any) -> None:

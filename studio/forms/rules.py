@@ -50,15 +50,12 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
 def drop_empty_conditions(controls: Input) -> None:
     """Remove empty conditions, such as new rows, at any depth."""
     conditions = controls.child("conditions").children
-    for name in [name for name, row in conditions.items() if _is_empty(row)]:
-        del conditions[name]
+    for name, row in [*conditions.items()]:
+        typed = row["field"].typed + row["value"].typed
+        if row["kind"].typed == "rule" and not typed.strip():
+            del conditions[name]
     for child in controls.children.values():
         drop_empty_conditions(child)
-
-
-def _is_empty(row: Input) -> bool:
-    typed = row["field"].typed + row["value"].typed
-    return row["kind"].typed == "rule" and not typed.strip()
 
 
 def _show_condition(condition: dict[str, Any]) -> Shown:
@@ -210,7 +207,11 @@ def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
         if field is None:
             yield from map(_clause_of, members)
         else:
-            values = [value_in_words(value) for member in members for value in _compared_values(member)]
+            values = [
+                value_in_words(value)
+                for member in members
+                for value in (member["value"] if member["operator"] == "in" else [member["value"]])
+            ]
             yield _clause(field, "equals", get_text_list(values, _("or")))
 
 
@@ -232,11 +233,6 @@ def _compared_field(member: Any) -> str | None:
         return None
     field: str = member["field"]
     return field
-
-
-def _compared_values(member: dict[str, Any]) -> list[Any]:
-    values: list[Any] = member["value"] if member["operator"] == "in" else [member["value"]]
-    return values
 
 
 def _rule_in_words(rule: dict[str, Any]) -> str:

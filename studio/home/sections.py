@@ -71,7 +71,9 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
     the position of the log from which their own edits are searched backwards.
     """
     recent = _recent(opened, newest, caller)
-    starred = _starred(caller)
+    rows = Favorite.objects.filter(user_id=caller.user_id or 0).order_by("-pk")
+    # Some may have become unreadable since.
+    starred = [*rows.values_list("kind", "resource_id")[: 2 * STARRED]] if caller.user_id is not None else []
     lines = _lines({*waiting, *recent, *starred}, caller)
     found = [lines[key] for key in starred if key in lines]
     timed = [_with_last_time(lines[key], touched) for key, touched in recent.items() if key in lines]
@@ -81,14 +83,6 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
         starred=found[:STARRED],
         starred_count=len(found),
     )
-
-
-def _starred(caller: Caller) -> list[Key]:
-    if caller.user_id is None:
-        return []
-    rows = Favorite.objects.filter(user_id=caller.user_id).order_by("-pk")
-    # Some may have become unreadable since.
-    return list(rows.values_list("kind", "resource_id")[: 2 * STARRED])
 
 
 class _Touched(NamedTuple):

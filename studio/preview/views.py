@@ -22,7 +22,6 @@ from editor_client.shared.instructions import Origin, Piece, placeholders, refer
 
 from studio import additions, extensions
 from studio.editing.base import EditablePage
-from studio.editing.forms import Submission
 from studio.examples import ContextForm, Examples, change_examples
 from studio.field_words import REASONS
 from studio.forms.fields import is_unchosen
@@ -110,12 +109,19 @@ class Preview:
         known = {block.id: block for block in used}
         length = sum(len(piece.text) for piece in explanation.pieces)
         pieces = list(_shown(explanation.pieces))
+        filled = []
+        for origin, title in _ORIGINS:
+            counts = Counter(piece.path for piece in explanation.pieces if piece.origin is origin)
+            if counts:
+                names, more = list(islice(counts.items(), MAX_NAMES)), max(len(counts) - MAX_NAMES, 0)
+                filled.append(Filled(origin=origin.value, title=str(title), names=names, more=more))
         return cls(
             pieces=pieces,
-            filled=list(_filled(explanation.pieces)),
+            filled=filled,
             more_characters=length - sum(len(piece.text) for piece in pieces),
             more_blocks=len(explanation.blocks[MAX_BLOCKS:]),
-            has_unfilled=not explanation.blocks and any(map(_has_placeholder, explanation.pieces)),
+            has_unfilled=not explanation.blocks
+            and any(next(placeholders(piece.text), None) is not None for piece in explanation.pieces),
             blocks=[
                 PreviewedBlock(
                     position=report.position + 1,
@@ -127,10 +133,6 @@ class Preview:
                 for report in explanation.blocks[:MAX_BLOCKS]
             ],
         )
-
-
-def _has_placeholder(piece: Piece) -> bool:
-    return next(placeholders(piece.text), None) is not None
 
 
 def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
@@ -148,14 +150,6 @@ def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
             # An empty value is marked nevertheless.
             if text or not piece.text:
                 yield Piece(text, piece.origin, piece.path)
-
-
-def _filled(pieces: Sequence[Piece]) -> Iterator[Filled]:
-    for origin, title in _ORIGINS:
-        counted = Counter(piece.path for piece in pieces if piece.origin is origin)
-        if counted:
-            names = list(islice(counted.items(), MAX_NAMES))
-            yield Filled(origin=origin.value, title=str(title), names=names, more=len(counted) - len(names))
 
 
 class OverlayOnPage(NamedTuple):
@@ -458,7 +452,10 @@ class TryPage(SavedInstructionsPage):
         if not self.kind.is_shown:
             live = [status for status in self.statuses if status is Status.PUBLISHED]
             shown = [self._column(status) for status in (live if self.overlay else self.statuses)]
-            return [self._column_with_overlay(self.overlay), *shown] if self.overlay else shown
+            if not self.overlay:
+                return shown
+            called = title_of(self.overlaid) if self.overlaid else gettext("In code")
+            return [column_with_overlay(self.overlay, self.resource_id, self.overlaid, called), *shown]
         if self.user is None or self.resource is None:
             return ()
         if self.overlay:
@@ -490,10 +487,6 @@ class TryPage(SavedInstructionsPage):
             (title, urlencode({**chosen, **({"mode": mode} if mode else {})}), mode == current)
             for mode, title in titles.items()
         ]
-
-    def _column_with_overlay(self, overlay: OverlayOnPage) -> Column:
-        called = title_of(self.overlaid) if self.overlaid else gettext("In code")
-        return column_with_overlay(overlay, self.resource_id, self.overlaid, called)
 
     def _column(self, status: Status) -> Column:
         version = None
@@ -539,7 +532,9 @@ class PreviewPage(SavedInstructionsPage):
         submission = self.submission(controls)
         try:
             submission.check(self.schema)
-            config = self._typed(submission)
+            config = self.schema.edited(submission.began_with or {}, submission.changed)
+            if self.code_agent:
+                config = merged_config(self.code_agent, config)
         except Invalid as error:
             # Examples can be saved nevertheless.
             form = self.saved_form().take(request.POST)
@@ -612,11 +607,6 @@ class PreviewPage(SavedInstructionsPage):
             self.resource_id, selector, context=context, drafts_of_blocks=self.with_drafts, by=self.caller
         )
         return Preview.of(explanation, self.used(self._shown))
-
-    def _typed(self, submission: Submission) -> Config:
-        """Return the configuration that publishing the unsaved text would serve; raises `Invalid`."""
-        config = self.schema.edited(submission.began_with or {}, submission.changed)
-        return merged_config(self.code_agent, config) if self.code_agent else config
 
     def _of_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
         if self.kind.is_shown:

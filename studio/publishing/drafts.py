@@ -191,11 +191,15 @@ class WaitingPage(StudioPage):
             title=_("Waiting to be published · %(count)s") % {"count": counts[Whose.ALL]},
             tabs=[
                 {
-                    "title": title,
+                    "title": title % {"count": counts[choice]},
                     "address": f"?{urlencode({'whose': choice.value})}" if choice is not Whose.ALL else "?",
                     "current": choice is whose,
                 }
-                for choice, title in _tabs(counts).items()
+                for choice, title in (
+                    (Whose.ALL, _("All · %(count)s")),
+                    (Whose.MINE, _("Mine · %(count)s")),
+                    (Whose.OTHERS, _("Others · %(count)s")),
+                )
             ],
             whose=whose,
             page=page,
@@ -218,14 +222,6 @@ class WaitingPage(StudioPage):
             ]
             drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
         return [drafts[wait.catalog.collection.kind.slug, wait.resource.pk] for wait in waits]
-
-
-def _tabs(counts: dict[Whose, int]) -> dict[Whose, str]:
-    return {
-        Whose.ALL: _("All · %(count)s") % {"count": counts[Whose.ALL]},
-        Whose.MINE: _("Mine · %(count)s") % {"count": counts[Whose.MINE]},
-        Whose.OTHERS: _("Others · %(count)s") % {"count": counts[Whose.OTHERS]},
-    }
 
 
 MAX_READ: Final = 8_000_000
@@ -286,9 +282,10 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
     The drafts share the budget of a page. Short ones are shown first, so that a long one leaves nothing out
     but itself.
     """
-    names = _block_names(
-        [texts.of(version) for draft in drafts for version in (draft.newest, draft.live)], caller
-    )
+    configs = [texts.of(version) for draft in drafts for version in (draft.newest, draft.live)]
+    listed = [config.get("instructions") for config in configs if config is not None]
+    together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
+    names = {block.id: block.name for block in blocks_on_page({"instructions": together}, caller)}
     budget = PageBudget()
     found = {}
     sizes = [
@@ -338,10 +335,3 @@ def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[
         for draft, error in zip(drafts, errors, strict=True)
         if error is not None
     }
-
-
-def _block_names(configs: Iterable[Config | None], caller: Caller) -> dict[str, str]:
-    """Return the names of the prompt blocks that configurations refer to, by id; one query."""
-    listed = [config.get("instructions") for config in configs if config is not None]
-    together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
-    return {block.id: block.name for block in blocks_on_page({"instructions": together}, caller)}

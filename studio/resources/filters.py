@@ -222,7 +222,12 @@ def quick_chips(form: FilterForm) -> list[Chip]:
         for name, one in form.filters.items():
             choices = one.choices or () if one.is_quick else ()
             offered |= {str(title): {name: value} for value, title in choices}
-    return [_chip(form, title, dict(values)) for title, values in offered.items()]
+    chips = []
+    for title, values in offered.items():
+        current = values.items() <= form.given.items()
+        changes = dict.fromkeys(values, "") if current else values
+        chips.append(Chip(title=title, address=form.address(**changes), current=current))
+    return chips
 
 
 def tag_chip(form: FilterForm, tag: str) -> Chip:
@@ -230,12 +235,6 @@ def tag_chip(form: FilterForm, tag: str) -> Chip:
     rest = [other for other in tags if other != tag]
     wanted = rest if tag in tags else [*tags, tag]
     return Chip(title=tag, address=form.address(tag=",".join(wanted)), current=tag in tags)
-
-
-def _chip(form: FilterForm, title: str, values: dict[str, str]) -> Chip:
-    current = values.items() <= form.given.items()
-    changes = dict.fromkeys(values, "") if current else values
-    return Chip(title=title, address=form.address(**changes), current=current)
 
 
 MAX_FOLDERS: Final = 300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.core.paginator import Paginator
@@ -189,16 +189,21 @@ class CreatePage(StudioPage):
         resource_id = given["id"].strip()
         if not _USUAL_ID.fullmatch(resource_id) and request.POST.get("unusual") != resource_id:
             return self._form(given, {}, self._workspaces(), status=400, unusual=resource_id)
+        choice = self.kind.words.first_choice
+        beginning: Config = {"name": given["name"].strip()}
+        if choice is None:
+            beginning[self.kind.text_field] = given["text"]
+        else:
+            beginning |= {choice.field: given["choice"], **choice.begins(given["choice"])}
         try:
             made = self.kind.collection.create(
-                {"name": given["name"].strip(), **self._beginning(given)},
+                beginning,
                 id=resource_id or None,
                 workspace=given["workspace"] or None,
                 publish=False,
                 by=self.caller,
             )
         except Invalid as error:
-            choice = self.kind.words.first_choice
             first = {self.kind.text_field: "text"} if choice is None else {choice.field: "choice"}
             fields = {"workspaceId": "workspace", **first}
             return self._form(
@@ -218,13 +223,6 @@ class CreatePage(StudioPage):
 
     def _workspaces(self) -> list[tuple[str, str]]:
         return workspace_choices(Right.SAVE, self.caller)
-
-    def _beginning(self, given: Mapping[str, str]) -> Config:
-        """Return the other fields with which it begins: its text, or what follows from a choice."""
-        choice = self.kind.words.first_choice
-        if choice is None:
-            return {self.kind.text_field: given["text"]}
-        return {choice.field: given["choice"], **choice.begins(given["choice"])}
 
     def _form(
         self,
@@ -304,8 +302,10 @@ class DuplicatePage(ResourcePage):
         source = self.source
         drafts = self.may(Right.READ_DRAFTS)
         name = given["name"] or _("%(name)s (copy)") % {"name": self.summary.name}
-        wanted = list(_like(given["id"])) if given["id"] == given["proposed"] else [given["id"]]
-        for new_id in wanted:
+        ids = [given["id"]]
+        if given["id"] == given["proposed"]:
+            ids += [f"{given['id']}-{number}" for number in range(2, _MAX_TRIES)]
+        for new_id in ids:
             try:
                 return self.collection.clone(
                     source.pk,
@@ -316,7 +316,7 @@ class DuplicatePage(ResourcePage):
                     by=self.caller,
                 )
             except IdTaken:
-                if new_id == wanted[-1]:
+                if new_id == ids[-1]:
                     raise
         raise AssertionError  # the last attempt returned or raised
 
@@ -340,8 +340,3 @@ class DuplicatePage(ResourcePage):
             workspaces=workspaces,
             duplicate="",  # the page shows it already
         )
-
-
-def _like(resource_id: str) -> Iterator[str]:
-    yield resource_id
-    yield from (f"{resource_id}-{number}" for number in range(2, _MAX_TRIES))

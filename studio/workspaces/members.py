@@ -73,7 +73,12 @@ class PeoplePage(StudioPage):
         given = {name: str(value).replace("\x00", "") for name, value in request.GET.items()}
         text = given.get("q", "").strip()
         if "inviting" in given:
-            people = self._to_invite(given["inviting"])
+            # Memberships elsewhere of people who are no members; only in workspaces in common.
+            workspace_id = given["inviting"]
+            self.editor.workspace.find(workspace_id, right=Right.ADMINISTER, by=self.caller)
+            elsewhere = Membership.objects.filter(within("workspace", self.caller.scope(Right.READ_DRAFTS)))
+            members = Membership.objects.filter(workspace=workspace_id).values("user")
+            people: Any = elsewhere.exclude(user__in=members)
         else:
             workspace_id = given.get("workspace", "")
             self.editor.workspace.find(workspace_id, right=Right.READ_DRAFTS, by=self.caller)
@@ -81,13 +86,6 @@ class PeoplePage(StudioPage):
         if "persons" in given:
             people = people.filter(is_service=False)
         return JsonResponse({"choices": [asdict(person) for person in _first(people, text)]})
-
-    def _to_invite(self, workspace_id: str) -> Any:
-        """Return the memberships elsewhere of people who are no members; only in workspaces in common."""
-        self.editor.workspace.find(workspace_id, right=Right.ADMINISTER, by=self.caller)
-        elsewhere = Membership.objects.filter(within("workspace", self.caller.scope(Right.READ_DRAFTS)))
-        members = Membership.objects.filter(workspace=workspace_id).values("user")
-        return elsewhere.exclude(user__in=members)
 
 
 def _first(memberships: Any, text: str) -> Iterable[Person]:

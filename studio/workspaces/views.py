@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlencode
@@ -142,10 +142,14 @@ class WorkspacePage(AdministrationPage):
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         settings = self._links(is_setting=True)
+        is_setting = any(setting.is_current for setting in settings)
+        tabs = self._links(is_setting=False)
+        if settings:  # leads to the first page for administering the workspace
+            tabs.append(Link(title=_("Settings"), address=settings[0].address, is_current=is_setting))
         more = {
             "workspace": self.workspace,
-            "tabs": self._tabs(settings),
-            "settings": Row.of(settings) if any(setting.is_current for setting in settings) else None,
+            "tabs": Row.of(tabs),
+            "settings": Row.of(settings) if is_setting else None,
             "list_address": reverse(f"{ROUTE}changelist"),
             "notices": additions.added(lambda one: one.notices(self.caller, self.workspace.pk)),
         }
@@ -159,14 +163,6 @@ class WorkspacePage(AdministrationPage):
             for tab in tabs
             if self.may(tab.right)
         ]
-
-    def _tabs(self, settings: Sequence[Link]) -> Row:
-        """Return the tabs; *Settings* leads to the first page for administering the workspace."""
-        tabs = self._links(is_setting=False)
-        if settings:
-            is_current = any(setting.is_current for setting in settings)
-            tabs.append(Link(title=_("Settings"), address=settings[0].address, is_current=is_current))
-        return Row.of(tabs)
 
     def address(self, page: str, *rest: str) -> str:
         return address(page, self.workspace_id, *rest)

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from capabilities.accounts.models import Identity, OpenSession
+from capabilities.accounts.models import Identity
 from capabilities.accounts.sign_in import sessions, single_sign_on
 from capabilities.accounts.sign_in.conf import takes_password_of, takes_passwords
 from capabilities.accounts.sign_in.oidc import SignInRefused
@@ -104,12 +104,8 @@ class AccountPage(StudioPage):
             has_providers=bool(single_sign_on.offered()),
             more=additions.added(lambda one: one.account_links()),
             takes_password=takes_password_of(request.user),
-            session_count=len(sessions.sessions_of(self._user)),
+            session_count=len(sessions.sessions_of(request.user)),  # type: ignore[arg-type]  # signed in
         )
-
-    @property
-    def _user(self) -> Any:
-        return self.request.user
 
 
 class ConfirmPage(StudioPage):
@@ -146,18 +142,14 @@ class SessionsPage(StudioPage):
         if "all" in request.POST:
             count = sessions.end_all(own, but=here)
         else:
-            ended = self._chosen(request.POST.get("session", ""))
-            sessions.end([ended], of=own)
+            number = request.POST.get("session", "")
+            ended = [row for row in sessions.sessions_of(own) if str(row.pk) == number]
+            if not ended:
+                raise NotFound
+            sessions.end(ended, of=own)
             count = 1
         message = ngettext("%(count)s session is signed out.", "%(count)s sessions are signed out.", count)
         return self.go(request.path, message % {"count": count})
-
-    def _chosen(self, number: str) -> OpenSession:
-        rows = sessions.sessions_of(self.request.user)  # type: ignore[arg-type]  # signed in
-        found = next((row for row in rows if str(row.pk) == number), None)
-        if found is None:
-            raise NotFound
-        return found
 
 
 class LinksPage(StudioPage):

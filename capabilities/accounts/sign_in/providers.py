@@ -71,14 +71,11 @@ def is_secure(address: str) -> bool:
         return False
     if parts.username or parts.password or not parts.hostname:
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))
-
-
-def _is_loopback(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        is_loopback = ipaddress.ip_address(parts.hostname).is_loopback
     except ValueError:
-        return host == "localhost"
+        is_loopback = parts.hostname == "localhost"
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback)
 
 
 @lru_cache(maxsize=8)
