@@ -123,7 +123,7 @@ def panels(shown: VersionOnPage) -> list[Panel]:
         and (shown.page in extension.panels_on or not extension.panels_on)
     ]
     conditional = tuple(extension.concerns for extension in on_page if extension.concerns is not None)
-    concerned = _concerned(conditional, shown) if conditional else ()
+    concerned = _find_concerned(conditional, shown) if conditional else ()
     is_live = version.version_id == resource.active_id
     found: list[Panel] = []
     for extension in on_page:
@@ -152,7 +152,7 @@ def panels(shown: VersionOnPage) -> list[Panel]:
     return found
 
 
-def _concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> list[Concerns]:
+def _find_concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> list[Concerns]:
     """Return the functions that have rows about the resource; takes one statement, compiled once."""
     resource, target = shown.resource, shown.target
     rows = []
@@ -191,7 +191,7 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, 
     return dict(ChainMap(*(dict(extension.named_in_events(caller, events)) for extension in REGISTERED)))
 
 
-def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
+def find_way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
     """Return the address of a page that can resolve an application's error, or None."""
     found = (extension.way_out(kind, resource_id, error) for extension in REGISTERED)
     return next((address for address in found if address is not None), None)

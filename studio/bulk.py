@@ -18,7 +18,7 @@ from editor_client.shared.tags import listed_in
 
 from studio import unsaved
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.publishing.drafts import Changes, Draft, Texts, changes_of, drafts_by_id, refusals_of
+from studio.publishing.drafts import Changes, Draft, Texts, changes_of, drafts_by_id, find_refusals
 from studio.publishing.views import reasons
 from studio.resources.filters import MATCHING, matching
 from studio.resources.rows import chosen, value_of
@@ -344,7 +344,7 @@ class PublishChosenPage(BulkPage):
             resource.draft for resource in resources if resource.draft is not None and not resource.obstacle
         ]
         self._texts = Texts(drafts)
-        refused = refusals_of(drafts, self._texts, self.caller)
+        refused = find_refusals(drafts, self._texts, self.caller)
         return [
             replace(
                 resource,

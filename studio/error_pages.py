@@ -30,7 +30,7 @@ def framed(
         view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
         is_page = hasattr(view, "get") and "get" in getattr(view, "http_method_names", ())
         frame["page_address"] = request.get_full_path() if is_page else came_from(request)
-        frame["copy"] = unsaved.copy_of(request)
+        frame["copy"] = unsaved.posted_copy(request)
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
 
 

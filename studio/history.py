@@ -335,7 +335,7 @@ class Piece:
     """The path of the text in the configuration, such as `instructions.2.content`; empty if it is none."""
 
 
-def pieces_of(name: str, value: Any, budget: PageBudget) -> list[Piece]:
+def split_value(name: str, value: Any, budget: PageBudget) -> list[Piece]:
     """Return the value of a field in pieces: instructions by block, other values as a whole."""
     shown = readable(name, value)
     if name != "instructions" or not isinstance(shown, list):
@@ -435,7 +435,7 @@ class VersionPage(OneVersionPage):
             previous_address=self.address("version", entry.previous.version_id) if entry.previous else "",
             live=live_in_words(periods, timezone.localdate()),
             fields=[
-                (name, words_of(name).title, pieces_of(name, value, budget), name == self.kind.text_field)
+                (name, words_of(name).title, split_value(name, value, budget), name == self.kind.text_field)
                 for name in in_reading_order(version.config)
                 if (value := version.config[name]) is not None
             ],

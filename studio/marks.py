@@ -57,7 +57,7 @@ class _Page:
     ) -> str:
         mentions = list(self.mentions)
         present = [mentions[int(number)] for number in dict.fromkeys(self.mark.findall(content))]
-        found = _shown(present, request)
+        found = _look_up(present, request)
         return self.mark.sub(lambda mark: write(found[mentions[int(mark[1])]], mark), content)
 
 
@@ -104,7 +104,7 @@ def as_text(message: str, request: HttpRequest) -> str:
     return page.completed(message, request, lambda shown, _mark: shown.text)
 
 
-def _shown(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
+def _look_up(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
     """Return what stands in place of the mentions; those of a class are looked up together."""
     by_class: dict[type[Mention], list[Any]] = {}
     for mention in mentions:

@@ -143,7 +143,7 @@ class Example(models.Model):
 
 
 class PresenceQuerySet(models.QuerySet["Presence"]):
-    def of_others(self, user_id: Any, **resource: Any) -> Self:
+    def about_others(self, user_id: Any, **resource: Any) -> Self:
         """Filter by resource, without this person, the first to arrive at the front, with the accounts.
 
         People who may not save there any more do not count.

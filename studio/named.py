@@ -67,7 +67,7 @@ class ResourceMention:
         for mention in mentions:
             name = names.get((mention.slug, mention.id), mention.id)
             is_shared = shared[mention.slug, name] > 1 and name != mention.id
-            write = _only_id if mention.only_id else _named
+            write = _only_id if mention.only_id else _show_name
             found.append(write(mention, name, is_shared=is_shared))
         return found
 
@@ -91,7 +91,7 @@ class WorkspaceMention:
         names = dict(readable.values_list("pk", "name"))
         shared = Counter(names.get(pk, pk) for pk in ids)
         found = [(mention, names.get(mention.id, mention.id)) for mention in mentions]
-        return [_named(one, name, is_shared=shared[name] > 1 and name != one.id) for one, name in found]
+        return [_show_name(one, name, is_shared=shared[name] > 1 and name != one.id) for one, name in found]
 
 
 def workspace_name(workspace_id: str) -> SafeString:
@@ -151,7 +151,7 @@ def named_like(text: str, caller: Caller) -> Q:
     return found
 
 
-def _named(mention: ResourceMention | WorkspaceMention, name: str, *, is_shared: bool) -> Shown:
+def _show_name(mention: ResourceMention | WorkspaceMention, name: str, *, is_shared: bool) -> Shown:
     if not is_shared:
         return Shown(name, format_html("<bdi>{}</bdi>", name))
     html = format_html('<bdi>{}</bdi> <code class="soft">{}</code>', name, mention.id)
@@ -209,7 +209,7 @@ class PersonMention:
         shared = Counter(map(_comparable, names.values()))
         own_name = request.user.get_username()
         return [
-            _shown(
+            _show_person(
                 mention,
                 name := names[mention.username, mention.is_account],
                 is_shared=shared[_comparable(name)] > 1,
@@ -224,11 +224,11 @@ def person(whom: Whom, place: str = Place.ALONE, *, is_account: bool = True) -> 
 
     `is_account` is False for the author of a commit, who need not be the account with this name.
     """
-    return _mentioned(whom, Place(place), has_face=True, is_account=is_account)
+    return _mention(whom, Place(place), has_face=True, is_account=is_account)
 
 
 def person_name(whom: Whom, place: str = Place.ALONE) -> SafeString:
-    return _mentioned(whom, Place(place), has_face=False)
+    return _mention(whom, Place(place), has_face=False)
 
 
 def people(usernames: Iterable[str], place: str = Place.WITHIN) -> SafeString:
@@ -261,7 +261,7 @@ def colour_of(username: str) -> int:
     return zlib.crc32(username.encode()) % FACES
 
 
-def _mentioned(whom: Whom, place: Place, *, has_face: bool, is_account: bool = True) -> SafeString:
+def _mention(whom: Whom, place: Place, *, has_face: bool, is_account: bool = True) -> SafeString:
     if not whom:
         return SafeString(_("the application") if place is Place.WITHIN else _("The application"))
     account = None if isinstance(whom, str) else whom
@@ -285,7 +285,7 @@ def _accounts(mentions: Sequence[PersonMention], request: HttpRequest) -> Mappin
     return found | known
 
 
-def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) -> Shown:
+def _show_person(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) -> Shown:
     called = _you(name, mention.place) if is_you else name
     # A display name of one word could be taken for the user name of another person.
     is_like_another = " " not in name and _comparable(name) != _comparable(mention.username)

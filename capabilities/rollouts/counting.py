@@ -141,7 +141,7 @@ def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
     return found
 
 
-def counts_of(use: RunUse, now: datetime.datetime) -> Counts:
+def count_run(use: RunUse, now: datetime.datetime) -> Counts:
     """Return the counts of a run that has ended: for its agents, and the prompt blocks that they showed."""
     found = Counts()
     for agent in use.agents.values():
@@ -238,7 +238,7 @@ class Recorder:
         self._writer: threading.Thread | None = None
 
     def observe(self, use: RunUse) -> None:
-        served, used = served_by(use), counts_of(use, timezone.now())
+        served, used = served_by(use), count_run(use, timezone.now())
         with self._lock:
             self._served.append(served)
             self._counts.add(used)

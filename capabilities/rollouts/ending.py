@@ -41,13 +41,13 @@ def target(resource: VersionedResource) -> Target:
     return target_of(resource, get_editor().code)
 
 
-def running_of(resource: VersionedResource) -> Rollout | None:
+def find_running(resource: VersionedResource) -> Rollout | None:
     return Rollout.objects.running().about(target(resource)).first()
 
 
 def refuse_running(resource: VersionedResource) -> None:
     """Raise `RolloutRunning` if a rollout of the resource is running."""
-    if running_of(resource) is not None:
+    if find_running(resource) is not None:
         raise RolloutRunning
 
 
@@ -91,7 +91,7 @@ WHILE_ONE_RUNS: Final = gate.Check(
 
 
 def _versions_of_arms(resource: VersionedResource) -> Iterable[UUID]:
-    running = running_of(resource)
+    running = find_running(resource)
     for arm in running.placed_arms if running else ():
         with suppress(NotFound):
             yield uuid_of(arm.version_id)

@@ -49,7 +49,7 @@ _FAILED_STEP: Final = (
 )
 
 
-def _of_rollout(event: Event, names: Names) -> Sentence:
+def _describe_rollout(event: Event, names: Names) -> Sentence:
     weights = event.detail.get("weights") or {}
     shares = ", ".join(f"{name} {percentage(weight)}" for name, weight in weights.items())
     values = {"shares": shares, "arm": str(event.detail.get("arm") or "")}
@@ -70,10 +70,10 @@ EVENTS: Final = EventSubject(
     title=gettext_lazy("Rollouts"),
     anything=gettext_lazy("Anything about rollouts"),
     types=[
-        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_of_rollout),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_of_rollout),
-        EventType(name="stopped", title=pgettext_lazy("event", "stopped"), sentence=_of_rollout),
-        EventType(name="completed", title=pgettext_lazy("event", "completed"), sentence=_of_rollout),
+        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_describe_rollout),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_describe_rollout),
+        EventType(name="stopped", title=pgettext_lazy("event", "stopped"), sentence=_describe_rollout),
+        EventType(name="completed", title=pgettext_lazy("event", "completed"), sentence=_describe_rollout),
     ],
 )
 _CHANGED: Final = "rollout.changed"

@@ -144,7 +144,7 @@ class Rollout(models.Model):
     def usage_of_day(self, day: datetime.date) -> list[dict[str, Any]]:
         """Return the usage of the resource so far on a day (UTC), by version and arm."""
         usage: Any = apps.get_model("experiments.Usage")  # by name: the package of usage imports this one
-        found: list[dict[str, Any]] = usage.of_day(self.kind, self.resource_id, day)
+        found: list[dict[str, Any]] = usage.sum_day(self.kind, self.resource_id, day)
         return found
 
     def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
@@ -292,7 +292,7 @@ class Usage(models.Model):
         return f"{self.kind} {self.resource_id} on {self.day}: {self.runs}"
 
     @classmethod
-    def of_day(cls, kind: str, resource_id: str, day: datetime.date) -> list[dict[str, Any]]:
+    def sum_day(cls, kind: str, resource_id: str, day: datetime.date) -> list[dict[str, Any]]:
         """Return the sums of a resource so far on a day (UTC), by version and arm."""
         rows = cls._default_manager.filter(kind=kind, resource_id=resource_id, day=day)
         columns = ("version_id", "version_number", "arm", *SUMS, *COSTS)

@@ -85,7 +85,7 @@ def client_address(request: HttpRequest) -> str | None:
     return str(address)
 
 
-def subjects_of(request: HttpRequest, name: str) -> list[str]:
+def list_subjects(request: HttpRequest, name: str) -> list[str]:
     """Return the subjects of an attempt; the first one is reset when the password is right."""
     own = _account_subject(name)
     browser = _known_browser(request, own)
@@ -186,7 +186,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
         # Text that is not an account's name may be a password typed into the wrong field.
         known = "unknown" if account(name) is None else get_user_model().normalize_username(name)
         about = {"account": known, "address": client_address(self.request) or "unknown"}
-        own, *others = subjects_of(self.request, name)
+        own, *others = list_subjects(self.request, name)
         try:
             attempt = SignInAttempts.objects.begin([own, *others])
         except TooManyAttempts as error:

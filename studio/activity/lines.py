@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from studio import additions
-from studio.activity.sentences import Fragment, Names, resource_fragment, sentence_of, version_name
+from studio.activity.sentences import Fragment, Names, describe_event, resource_fragment, version_name
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import shortened
 from studio.named import Place, person_name, resource_name
@@ -72,7 +72,7 @@ def lines_of(
     return [
         Line(
             event=event,
-            sentence=sentence_of(event, names, _you(event, caller) if as_you else ""),
+            sentence=describe_event(event, names, _you(event, caller) if as_you else ""),
             comparison=found.comparison(event),
             key_prefix=prefixes.get(event, ""),
             key_name=key_names.get(prefixes.get(event, ""), ""),
@@ -115,7 +115,7 @@ class _Found:
         self.versions = {
             version_id: self._version(event, version_id)
             for event in reversed(events)
-            for version_id in _named(event)
+            for version_id in _version_ids(event)
         }
         self.subjects = {(event.position, event.ordinal): self._subject(event) for event in events}
         open_events = [event for event in events if self._may_read_drafts(event)]
@@ -133,7 +133,7 @@ class _Found:
         for resource, entry in catalog.some(sorted(resource_ids)):
             self.identities[kind.slug, resource.pk] = resource.uuid
             self.called[kind.slug, resource.pk] = shortened(entry.name)
-        ids = [UUID(text) for event in events for text in _named(event) if _is_uuid(text)]
+        ids = [UUID(text) for event in events for text in _version_ids(event) if _is_uuid(text)]
         saved = [event for event in events if _is_save(event)]
         before = Q(
             resource__in={event.resource_id for event in saved},
@@ -198,7 +198,7 @@ def _is_save(event: Event) -> bool:
     return event.type.endswith(".versionCreated") and not event.detail.get("restoredFrom")
 
 
-def _named(event: Event) -> Iterator[str]:
+def _version_ids(event: Event) -> Iterator[str]:
     named = (event.version_id, event.previous_version_id, event.detail.get("restoredFrom"))
     yield from (version_id for version_id in named if version_id)
 

@@ -97,10 +97,10 @@ class TypeGroup:
         return f"{self.subject}.*"
 
 
-def noun_of(subject: str) -> str:
+def subject_noun(subject: str) -> str:
     """Return the name of a type's subject: `prompt block`, `API key`."""
     words = words_about(subject)
-    return str(words.noun) if words else spaced(subject)
+    return str(words.noun) if words else split_words_of_name(subject)
 
 
 def words_about(subject: str) -> SubjectWords | KindWords | EventSubject | None:
@@ -115,7 +115,7 @@ def name_of(event_type: str) -> str:
     """Return the name of a type next to its subject: `draft saved`."""
     what = event_type.rpartition(".")[2]
     own = declared(event_type)
-    return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or spaced(what))
+    return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or split_words_of_name(what))
 
 
 def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
@@ -124,13 +124,13 @@ def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
         words = words_about(subject)
         yield TypeGroup(
             subject=subject,
-            title=str(words.title) if words else f"{capfirst(spaced(subject))}s",
+            title=str(words.title) if words else f"{capfirst(split_words_of_name(subject))}s",
             anything=str(words.anything) if words else gettext("Anything about this"),
             types=[(member, capfirst(name_of(member))) for member in members],
         )
 
 
-def spaced(name: str) -> str:
+def split_words_of_name(name: str) -> str:
     """Return a camelCase name as words: `changes requested`."""
     return re.sub("([A-Z])", lambda letter: f" {letter[0].lower()}", name)
 
@@ -223,7 +223,7 @@ class Names:
 def resource_fragment(event: Event, name: str, address: str = "") -> Fragment:
     """Return the name of an event's resource after the word for its kind: `agent Writer`."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
-    named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{name}}"
+    named = str(kind.words.named) if kind else f"{subject_noun(event.resource_kind)} {{name}}"
     of = str(kind.words.of_named) if kind else ""
     as_object = str(kind.words.object_named) if kind else ""
     return Fragment(
@@ -345,18 +345,18 @@ OF_WORKSPACES: Final[Mapping[str, Callable[[Event], Sentence]]] = {
 }
 
 
-def who_of(event: Event, place: Place) -> Fragment:
+def name_actor(event: Event, place: Place) -> Fragment:
     if event.via == Via.FILE:
         return Fragment(gettext("Someone who changed the file"))
     return people_in([event.actor], place)
 
 
-def sentence_of(event: Event, names: Names, who: str = "") -> list[Fragment]:
+def describe_event(event: Event, names: Names, who: str = "") -> list[Fragment]:
     """Return the sentence about an event; `who` replaces the name of the actor."""
     found = _sentence_for(event, names)
     place = Place.BEGINNING if found.sentence.startswith("{who}") else Place.WITHIN
     of = pgettext("before the name of an agent or prompt block", "of")
-    return as_fragments(found.sentence, {"who": who or who_of(event, place), **found.values}, of)
+    return as_fragments(found.sentence, {"who": who or name_actor(event, place), **found.values}, of)
 
 
 def _sentence_for(event: Event, names: Names) -> Sentence:
@@ -410,11 +410,11 @@ def _of(event: Event, names: Names, sentence: str, alone: str, **values: Fragmen
     return Sentence(sentence, {"resource": names.resource(event), **values})
 
 
-def _created(event: Event, names: Names) -> Sentence:
+def _describe_created(event: Event, names: Names) -> Sentence:
     return _as_object(event, names, gettext("{who} created {resource}"), attrgetter("created"))
 
 
-def _saved(event: Event, names: Names) -> Sentence:
+def _describe_saved(event: Event, names: Names) -> Sentence:
     source, draft = event.detail.get("restoredFrom"), names.draft(event.version_id)
     if source:
         return _of(
@@ -444,7 +444,7 @@ def _saved(event: Event, names: Names) -> Sentence:
     )
 
 
-def _published(event: Event, names: Names) -> Sentence:
+def _describe_published(event: Event, names: Names) -> Sentence:
     version = names.version(event.version_id)
     if event.previous_version_id in {"", event.version_id}:
         return _of(
@@ -464,7 +464,7 @@ def _published(event: Event, names: Names) -> Sentence:
     )
 
 
-def _unpublished(event: Event, names: Names) -> Sentence:
+def _describe_unpublished(event: Event, names: Names) -> Sentence:
     return _of(
         event,
         names,
@@ -537,7 +537,7 @@ def _version_deleted(event: Event, names: Names) -> Sentence:
     return _of(event, names, *sentences, version=version)
 
 
-def _updated(event: Event, names: Names) -> Sentence:
+def _describe_updated(event: Event, names: Names) -> Sentence:
     fields, to = event.detail.get("fields") or [], str(event.detail.get("to", ""))
     visibility = str(VISIBILITIES.get(to, to))
     if "visibility" not in fields:
@@ -561,20 +561,20 @@ def _updated(event: Event, names: Names) -> Sentence:
     )
 
 
-def _deleted(event: Event, names: Names) -> Sentence:
+def _describe_deleted(event: Event, names: Names) -> Sentence:
     return _as_object(event, names, gettext("{who} deleted {resource}"), attrgetter("deleted"))
 
 
 _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Sentence]]] = {
-    "created": _created,
-    "versionCreated": _saved,
-    "published": _published,
-    "unpublished": _unpublished,
+    "created": _describe_created,
+    "versionCreated": _describe_saved,
+    "published": _describe_published,
+    "unpublished": _describe_unpublished,
     "labelMoved": _label_moved,
     "labelRemoved": _label_removed,
     "versionDeleted": _version_deleted,
-    "updated": _updated,
-    "deleted": _deleted,
+    "updated": _describe_updated,
+    "deleted": _describe_deleted,
 }
 
 
@@ -583,7 +583,7 @@ def _as_called(event: Event, names: Names) -> Sentence:
     subject = event.type.rpartition(".")[0]
     called = name_of(event.type)
     if subject != event.resource_kind:
-        called = f"{noun_of(subject)} {called}"
+        called = f"{subject_noun(subject)} {called}"
     about: dict[str, Fragment | str] = {"what": called}
     if event.resource_id:
         about["resource"] = names.resource(event)

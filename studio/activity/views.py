@@ -29,7 +29,7 @@ from studio.named import named_like
 from studio.permissions import caller_of
 from studio.resources.base import ResourcePage
 from studio.views import StudioPage
-from studio.workspaces.views import DayField, WorkspacePage, beginning_of, end_of
+from studio.workspaces.views import DayField, WorkspacePage, end_of, start_of_day
 from versioning.domain import csv_files
 from versioning.domain.access import Caller, Right
 from versioning.domain.csv_files import escaped
@@ -171,7 +171,7 @@ class ActivityForm(forms.Form):
             named = reduce(or_, (contains_caseless(text, target) for text in texts))
             condition &= named | named_like(target, self.caller)
         if "since" in given:
-            condition &= Q(created_at__gte=beginning_of(given["since"]))
+            condition &= Q(created_at__gte=start_of_day(given["since"]))
         if "until" in given:
             condition &= Q(created_at__lt=end_of(given["until"]))
         return condition

@@ -241,10 +241,10 @@ def json_changes(before: Any, after: Any, budget: PageBudget, path: tuple[str, .
         return _changed_items(before, after, budget, path)
     if canonical.same(before, after):
         return []
-    return _noted(JsonChange(path=path, op=Op.CHANGED, before=before, after=after), budget)
+    return _note_change(JsonChange(path=path, op=Op.CHANGED, before=before, after=after), budget)
 
 
-def _noted(change: JsonChange, budget: PageBudget) -> list[JsonChange]:
+def _note_change(change: JsonChange, budget: PageBudget) -> list[JsonChange]:
     """Return the change if the budget allows another one."""
     if budget.changes <= 0:
         budget.left_out += 1
@@ -260,9 +260,9 @@ def _changed_members(
     for key in dict.fromkeys([*before, *after]):
         place = (*path, key)
         if key not in after:
-            found += _noted(JsonChange(path=place, op=Op.REMOVED, before=before[key]), budget)
+            found += _note_change(JsonChange(path=place, op=Op.REMOVED, before=before[key]), budget)
         elif key not in before:
-            found += _noted(JsonChange(path=place, op=Op.ADDED, after=after[key]), budget)
+            found += _note_change(JsonChange(path=place, op=Op.ADDED, after=after[key]), budget)
         else:
             found += json_changes(before[key], after[key], budget, place)
     return found
@@ -297,11 +297,13 @@ def _changed_items(
             came_from = item.before + 1 if item.is_displaced else None
             changed += [replace(change, came_from=came_from) for change in found] if came_from else found
         elif op is Op.MOVED:
-            changed += _noted(JsonChange(path=inside, op=op, before=item.before + 1, after=new[0]), budget)
+            changed += _note_change(
+                JsonChange(path=inside, op=op, before=item.before + 1, after=new[0]), budget
+            )
         elif op is Op.REMOVED:
-            changed += _noted(JsonChange(path=inside, op=op, before=old[0]), budget)
+            changed += _note_change(JsonChange(path=inside, op=op, before=old[0]), budget)
         else:
-            changed += _noted(JsonChange(path=inside, op=op, after=new[0]), budget)
+            changed += _note_change(JsonChange(path=inside, op=op, after=new[0]), budget)
     return changed
 
 
@@ -479,7 +481,7 @@ def field_difference(
     return FieldDifference(
         name=name,
         title=words_of(name).title,
-        op=_op_of(before, after),
+        op=_find_op(before, after),
         changes=changes,
         note=note,
         left_out=left_out,
@@ -502,7 +504,7 @@ def _path_of_text(name: str, value: Any, change: JsonChange) -> str:
     return ".".join(path) if isinstance(value, str) else ""
 
 
-def _op_of(before: Any, after: Any) -> Op:
+def _find_op(before: Any, after: Any) -> Op:
     if before is None:
         return Op.ADDED
     return Op.REMOVED if after is None else Op.CHANGED
@@ -510,14 +512,14 @@ def _op_of(before: Any, after: Any) -> Op:
 
 def _change(name: str, title: str, change: JsonChange, budget: PageBudget, names: Names) -> FieldChange:
     title = shortened(title)
-    told = of_reference(change, names) if name == "instructions" else ""
+    told = describe_reference(change, names) if name == "instructions" else ""
     if told:
         return FieldChange(title=title, op=change.op, note=told, block_id=block_of(change))
     op, note, counted = change.op, "", budget.left_out
     if op is Op.MOVED:
         note, texts = moved(int(change.before)), (as_text(change.after),) * 2
     else:
-        op = op if change.path else _op_of(change.before, change.after)
+        op = op if change.path else _find_op(change.before, change.after)
         texts = _texts(change.before, change.after, op)
     shown_sections = sections(spans(*texts, budget), budget)
     return FieldChange(
@@ -600,17 +602,17 @@ def _as_one_text(text: str, *, is_same_text: bool) -> str:
     return _("The instructions are now written as one text; the text itself is the same.")
 
 
-def of_reference(change: JsonChange, names: Mapping[str, str]) -> str:
+def describe_reference(change: JsonChange, names: Mapping[str, str]) -> str:
     """Return the sentence about a reference to a prompt block; empty for every other change."""
     if change.path[1:] == ("id",):
-        before, after = (_called(value, names) for value in (change.before, change.after))
+        before, after = (_name_item(value, names) for value in (change.before, change.after))
         return _("Uses the prompt block %(after)s instead of %(before)s.") % {
             "after": after,
             "before": before,
         }
-    if len(change.path) != 1 or not is_reference(_item_of(change)):
+    if len(change.path) != 1 or not is_reference(_find_item(change)):
         return ""
-    block = {"block": _called(block_of(change), names)}
+    block = {"block": _name_item(block_of(change), names)}
     if change.op is Op.ADDED:
         return _("Now uses the prompt block %(block)s.") % block
     if change.op is Op.REMOVED:
@@ -620,11 +622,11 @@ def of_reference(change: JsonChange, names: Mapping[str, str]) -> str:
 
 def block_of(change: JsonChange) -> str:
     """Return the id of the prompt block of a reference after a change, or before its removal."""
-    item = _item_of(change)
+    item = _find_item(change)
     return str(item["id"] if isinstance(item, dict) else item)
 
 
-def _item_of(change: JsonChange) -> Any:
+def _find_item(change: JsonChange) -> Any:
     return change.before if change.op is Op.REMOVED else change.after
 
 
@@ -640,7 +642,7 @@ def _has_placeholders(text: str) -> bool:
     return False
 
 
-def _called(block_id: str, names: Mapping[str, str]) -> str:
+def _name_item(block_id: str, names: Mapping[str, str]) -> str:
     name = names.get(block_id, "")
     if not name or name == block_id:
         return block_id

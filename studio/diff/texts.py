@@ -74,7 +74,7 @@ def common_runs(before: Sequence[str], after: Sequence[str], budget: PageBudget)
             pending.extend(_Region(i, k, j, n) for (i, j), (k, n) in zip(starts, ends, strict=True))
         else:
             runs.extend(_shortest_edit(before, after, region, budget))
-    return _joined(sorted(runs))
+    return _join_runs(sorted(runs))
 
 
 def gaps(runs: Sequence[Run], before: int, after: int) -> Iterator[tuple[range, range]]:
@@ -169,7 +169,7 @@ def _shortest_edit(
     ]
 
 
-def _joined(runs: list[Run]) -> list[Run]:
+def _join_runs(runs: list[Run]) -> list[Run]:
     """Return the runs with adjacent ones merged, and without empty ones."""
     found: list[Run] = []
     for run in runs:
@@ -224,7 +224,7 @@ def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
             found.append(Span(Op.SAME, removed))
         else:
             found.extend(_by_word(removed, added, budget))
-    return _on_whole_lines(_merged(found))
+    return _on_whole_lines(_merge_pieces(found))
 
 
 def moved(before: str, after: str, position: int) -> int:
@@ -276,7 +276,7 @@ def words_of(text: str) -> list[str]:
     return found
 
 
-def _merged(pieces: Sequence[Span]) -> list[Span]:
+def _merge_pieces(pieces: Sequence[Span]) -> list[Span]:
     """Return the pieces with adjacent ones of the same op merged, the removed before the added."""
     found: list[Span] = []
     for _, together in groupby((piece for piece in pieces if piece.text), lambda piece: piece.op is Op.SAME):
@@ -302,7 +302,7 @@ def _on_whole_lines(pieces: list[Span]) -> list[Span]:
             found[place - 1] = Span(Op.SAME, around[0].text + head)
             found[place] = Span(piece.op, piece.text[len(head) :] + head)
             found[place + 1] = Span(Op.SAME, around[1].text[len(head) :])
-    return _merged(found)
+    return _merge_pieces(found)
 
 
 _MARKS: Final = 12
@@ -362,7 +362,7 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
     """
     found: list[Section] = []
     before = after = 1
-    for part in _folded(pieces, context):
+    for part in _fold(pieces, context):
         if budget.is_spent:
             budget.left_out += _changed_places(part)
         elif isinstance(part, str):
@@ -381,7 +381,7 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
     return found
 
 
-def _folded(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
+def _fold(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
     """Yield the pieces near a change and, between them, the text of whole unchanged lines."""
     near: list[Span] = []
     for place, piece in enumerate(pieces):
@@ -555,13 +555,13 @@ def side_by_side(rows: Iterable[Row], before: int = 1, after: int = 1) -> Iterat
         left.add(row)
         right.add(row)
         if row.ends is Op.SAME:
-            yield from _paired(left.taken(), right.taken())
+            yield from _pair_lines(left.taken(), right.taken())
     left.end()
     right.end()
-    yield from _paired(left.taken(), right.taken())
+    yield from _pair_lines(left.taken(), right.taken())
 
 
-def _paired(before: list[Cell], after: list[Cell]) -> Iterator[Pair]:
+def _pair_lines(before: list[Cell], after: list[Cell]) -> Iterator[Pair]:
     together = []
     if before and after and not {Op.REMOVED, Op.ADDED} & {before[-1].op, after[-1].op}:
         together = [_pair(before.pop(), after.pop())]

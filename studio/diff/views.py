@@ -153,7 +153,7 @@ class ComparePage(DifferencesPage):
                 is_first=request.GET.get("from") == PREVIOUS,
                 history_address=self.address("history"),
             )
-        fields, both = self._compared(before, after)
+        fields, both = self._compare(before, after)
         requested = self.requested_layout
         swapped = {"from": after.id, "to": before.id, **({PARAMETER: requested} if requested else {})}
         return self.page(
@@ -172,7 +172,7 @@ class ComparePage(DifferencesPage):
             history_address=self.address("history"),
         )
 
-    def _compared(self, before: Side, after: Side) -> tuple[list[FieldDifference], tuple[Config, Config]]:
+    def _compare(self, before: Side, after: Side) -> tuple[list[FieldDifference], tuple[Config, Config]]:
         if before.version is None or after.version is None:
             both = self.effective(before.version), self.effective(after.version)
             return self.effects(before.version, after.version), both
@@ -189,13 +189,13 @@ class ComparePage(DifferencesPage):
         live = resource.active
         if given["from"] is None:
             if live is not None and live.version_id != after.id:
-                return self._side_of(resource, live), after
+                return self._make_side(resource, live), after
             if live is None and self.code_agent is not None:
                 return self._side(resource, IN_CODE), after
         if after.version is None:
             raise NotFound
         previous = previous_of(resource, after.version)
-        return self._side_of(resource, previous) if previous else None, after
+        return self._make_side(resource, previous) if previous else None, after
 
     def _side(self, resource: VersionedResource, version_id: str) -> Side:
         if version_id == IN_CODE:
@@ -203,9 +203,9 @@ class ComparePage(DifferencesPage):
                 raise NotFound
             return Side(id=IN_CODE, title=_("The code"))
         found = self.collection.version(self.resource_id, version_id, by=self.caller).version
-        return self._side_of(resource, found)
+        return self._make_side(resource, found)
 
-    def _side_of(self, resource: VersionedResource, version: Snapshot) -> Side:
+    def _make_side(self, resource: VersionedResource, version: Snapshot) -> Side:
         return Side(
             id=version.version_id,
             title=title_of(version),
@@ -222,9 +222,11 @@ class ComparePage(DifferencesPage):
         chosen = [side.version for side in sides if side.version]
         versions = {version.version_id: version for version in [*newest, *live, *chosen]}
         in_code = [(IN_CODE, _("The code"))] if self.code_agent else []
-        return [*in_code, *self._named(resource, list(versions.values()))]
+        return [*in_code, *self._name_blocks(resource, list(versions.values()))]
 
-    def _named(self, resource: VersionedResource, versions: list[Snapshot]) -> Iterator[tuple[str, str]]:
+    def _name_blocks(
+        self, resource: VersionedResource, versions: list[Snapshot]
+    ) -> Iterator[tuple[str, str]]:
         states = {State.PUBLISHED: _("live"), State.DRAFT: _("draft")}
         labels = labels_of(resource, versions)
         for version in versions:

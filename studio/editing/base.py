@@ -42,7 +42,7 @@ class EditablePage(ResourcePage):
         needs, config = self.kind.words.needs, self.config
         return [name for name in self.schema.names if name in config or needs(name, config)]
 
-    def config_of(self, version_id: str) -> Config | None:
+    def find_config(self, version_id: str) -> Config | None:
         """Return the configuration of a version: empty without an id, None if the version is gone."""
         if not version_id:
             return {}
@@ -59,5 +59,5 @@ class EditablePage(ResourcePage):
         return ContextForm.of(configs, examples, drafts=drafts)
 
     def submission(self, controls: Input) -> Submission:
-        began_with = self.config_of(controls["base"].typed)
+        began_with = self.find_config(controls["base"].typed)
         return Submission.read(controls, began_with, self.config, self.schema.names)

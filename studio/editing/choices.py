@@ -216,13 +216,13 @@ class NamesPage(EditablePage):
         self.require(Right.SAVE)
         config = self.effective(self.base)
         found: dict[str, ContextName] = {}
-        for name in _declared(config, used=""):
+        for name in _list_declared(config, used=""):
             found.setdefault(name.path, name)
         for source in self._elsewhere(config):
             title = _title(source)
             paths = [name.path for name in names_in(source) if len(name.path) <= MAX_NAME]
             used = [ContextName(path=path, used=title) for path in paths]
-            for name in (*_declared(source, used=title), *used):
+            for name in (*_list_declared(source, used=title), *used):
                 found.setdefault(name.path, name)
         return JsonResponse({"names": [asdict(name) for name in list(found.values())[:MAX_NAMES]]})
 
@@ -245,7 +245,7 @@ def _read(kind: StudioKind, wanted: Sequence[str], caller: Caller) -> list[Confi
     return [found[version].config for version in first if version in found]
 
 
-def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
+def _list_declared(config: Config, *, used: str) -> Iterator[ContextName]:
     """Yield the names that a schema declares; `used` is its resource, or empty for the page's own."""
     for control in declared_values(config):
         yield ContextName(

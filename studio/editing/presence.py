@@ -47,7 +47,7 @@ class Others:
 
     @classmethod
     def at(cls, page: ResourcePage) -> Self:
-        rows = list(Presence.objects.of_others(page.caller.user_id, **_resource(page))[:_COUNTED])
+        rows = list(Presence.objects.about_others(page.caller.user_id, **_resource(page))[:_COUNTED])
         return cls(named=[Present.of(row) for row in rows[:SHOWN]], more=max(len(rows) - SHOWN, 0))
 
 

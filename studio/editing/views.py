@@ -150,7 +150,7 @@ class EditPage(EditablePage):
         if self.is_in_place:
             return conflict()
         began = submission.controls["began"].typed  # the version that the form began with before the conflict
-        return self._conflict(replace(submission, began_with=self.config_of(began)), began=began)
+        return self._conflict(replace(submission, began_with=self.find_config(began)), began=began)
 
     @property
     def is_in_place(self) -> bool:
@@ -256,7 +256,7 @@ class EditPage(EditablePage):
     def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
         self.forget("base")
         conflict = Conflict.of(submission, self.config, self.schema)
-        controls = submission.on_top_of(self.config)
+        controls = submission.rebase_on(self.config)
         shown = {
             "conflict": conflict,
             "is_own_conflict": self.base is not None and self.base.author_name == self.caller.username,
@@ -275,7 +275,7 @@ class EditPage(EditablePage):
         that it began with before.
         """
         began = submission.controls["began"].typed
-        submission = replace(submission, began_with=self.config_of(began))
+        submission = replace(submission, began_with=self.find_config(began))
         then = submission.controls["then"].typed
         prefers_theirs = then == PREFER_THEIRS
         merged = merged_with(submission, self.config, self.schema, prefers_theirs=prefers_theirs)

@@ -152,8 +152,8 @@ def context_controls(*configs: Config) -> list[ContextControl]:
     found: dict[str, ContextControl] = {}
     others: set[str] = set()
     for config in configs:
-        for path, declared in _declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
-            control = _of_schema(path, declared)
+        for path, declared in _list_declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
+            control = _control_for_schema(path, declared)
             if control is None:
                 others.add(path)
             else:
@@ -166,7 +166,7 @@ def context_controls(*configs: Config) -> list[ContextControl]:
             and all(segments := name.path.split("."))
             and len(segments) <= MAX_SEGMENTS - 2
             and len(name.path) <= MAX_NAME
-            and (control := _of_name(name))
+            and (control := _control_for_name(name))
         ):
             found[name.path] = control
     # A value that contains another name is an object, which has fields only for its parts.
@@ -203,7 +203,7 @@ def shown_context(context: Mapping[str, Any], controls: Sequence[ContextControl]
         value: Any = context
         for name in control.path.split("."):
             value = value.get(name) if isinstance(value, Mapping) else None
-        text = _text_of(control, value)
+        text = _format_value(control, value)
         if text:
             typed.append((f"given.{control.path}", text))
             rest = _without(rest, control.path.split("."))
@@ -228,13 +228,13 @@ def context_groups(controls: Sequence[ContextControl], posted: Input) -> list[Co
 
 
 def declared_values(config: Config) -> Iterator[ContextControl]:
-    for path, declared in _declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
-        control = _of_schema(path, declared)
+    for path, declared in _list_declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
+        control = _control_for_schema(path, declared)
         if control is not None:
             yield control
 
 
-def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _list_declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (path, schema) of every value that a schema declares."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or not depth:
@@ -245,10 +245,10 @@ def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mappi
             continue
         path = f"{prefix}{name}"
         yield path, declared
-        yield from _declared(declared, f"{path}.", depth - 1)
+        yield from _list_declared(declared, f"{path}.", depth - 1)
 
 
-def _of_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
+def _control_for_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
     """Return the control of a plain value; None for an object, a list, and values without a type."""
     types = declared.get("type")
     listed = [kind for kind in (types if isinstance(types, list) else [types]) if kind != "null"]
@@ -265,7 +265,7 @@ def _of_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
     )
 
 
-def _of_name(name: Name) -> ContextControl | None:
+def _control_for_name(name: Name) -> ContextControl | None:
     """Return the control of a name without a schema: its type comes from conditions, otherwise it is text."""
     values = name.values
     if name.is_number or (values and all(_is(value, "number") for value in values)):
@@ -280,7 +280,7 @@ def _of_name(name: Name) -> ContextControl | None:
 def _suggesting(control: ContextControl, name: Name) -> ContextControl:
     if control.options or control.type == "boolean":
         return control
-    fitting = (_text_of(control, value) for value in name.values)
+    fitting = (_format_value(control, value) for value in name.values)
     return replace(control, suggestions=list(islice(filter(None, fitting), MAX_SUGGESTIONS)))
 
 
@@ -310,7 +310,7 @@ def _value(control: ContextControl, node: Input, reading: Reading) -> Any:
     return value
 
 
-def _text_of(control: ContextControl, value: Any) -> str:
+def _format_value(control: ContextControl, value: Any) -> str:
     """Return the text of a control for the value; empty if it cannot represent it."""
     if not _is(value, control.type):
         return ""

@@ -293,7 +293,7 @@ _OF_KINDS = {
 """The controls that a kind can choose for its own field."""
 
 
-def mode_of(name: str, value: Any) -> str:
+def find_mode(name: str, value: Any) -> str:
     """Return the mode in which a field with several modes shows a value."""
     mode: str = field_for(name).show(value)["as"]  # type: ignore[call-overload,index,assignment]
     return mode
@@ -305,11 +305,11 @@ def field_for(name: str) -> FormField:
     if own is not None:
         return own
     control = control_of(name)
-    return _of_parts(name) if control == "parts" else _OF_KINDS[control]
+    return _parts_field(name) if control == "parts" else _OF_KINDS[control]
 
 
 @cache
-def _of_parts(name: str) -> FormField:
+def _parts_field(name: str) -> FormField:
     parts = {part.name: part for some in fields_with_words()[name].parts.values() for part in some}
     return FormField(
         show=lambda value: show_parts(parts.values(), value),
@@ -380,7 +380,7 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
     return changed
 
 
-def rebased(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
+def rebase_form(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
     form = shown(latest, names)
     form.children.update({name: posted[name] for name in touched})
     return form

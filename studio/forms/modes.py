@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from editor_client.shared.instructions import as_one_text
 
-from studio.forms.fields import as_one_value, as_variants, field_for, is_one_value, mode_of
+from studio.forms.fields import as_one_value, as_variants, field_for, find_mode, is_one_value
 from studio.forms.inputs import Input, Reading, json_text
 from versioning.domain.config import ConfigSchema, raise_for_issues
 from versioning.domain.errors import Invalid
@@ -58,6 +58,6 @@ def rewritten(name: str, value: Any, mode: str) -> Input:
         value = as_one_value(value)
     else:
         raise Invalid.field(name, _("it has variants, which depend on the context"))
-    if mode_of(name, value) not in {mode, ""}:
+    if find_mode(name, value) not in {mode, ""}:
         raise Invalid.field(name, _("these fields cannot hold all of it"))
     return Input.showing({**field_for(name).show(value), "as": mode}, name)  # type: ignore[dict-item]

@@ -167,7 +167,7 @@ def in_words(rules: dict[str, Any] | None) -> str:
         return ""
     if rules["operator"] == "OR" or len(rules["conditions"]) == 1:
         return get_text_list(list(_alternatives(rules["conditions"])), _("or"))
-    return get_text_list([_clause_of(member) for member in rules["conditions"]], _("and"))
+    return get_text_list([_describe_clause(member) for member in rules["conditions"]], _("and"))
 
 
 def sentence(rules: dict[str, Any] | None, what: str) -> str:
@@ -205,7 +205,7 @@ def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
     """Yield conditions of which one must hold; neighbours that compare the same value are combined."""
     for field, members in groupby(conditions, _compared_field):
         if field is None:
-            yield from map(_clause_of, members)
+            yield from map(_describe_clause, members)
         else:
             values = [
                 value_in_words(value)
@@ -215,7 +215,7 @@ def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
             yield _clause(field, "equals", get_text_list(values, _("or")))
 
 
-def _clause_of(member: Any) -> str:
+def _describe_clause(member: Any) -> str:
     if not is_rules(member):
         return _rule_in_words(member)
     words = in_words(member)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from studio.kinds import KINDS, StudioKind
 from studio.preferences import Opened
-from studio.resources.rows import Row, Star, stars_of
+from studio.resources.rows import Row, Star, find_stars
 from studio.translation import message_of
 from versioning.domain.access import Caller
 from versioning.domain.kinds import KINDS as ALL_KINDS
@@ -134,7 +134,7 @@ def _lines(wanted: Iterable[Key], caller: Caller) -> dict[Key, Line]:
     for kind in KINDS:
         ids = [resource_id for slug, resource_id in wanted if slug == kind.slug]
         found = kind.catalog(caller).some(ids)
-        stars = stars_of(kind, [resource.pk for resource, _ in found], caller)
+        stars = find_stars(kind, [resource.pk for resource, _ in found], caller)
         for resource, entry in found:
             lines[kind.slug, resource.pk] = _line(kind, resource, entry, stars[resource.pk])
     return lines

@@ -42,7 +42,7 @@ class Introduction:
         return role_name(self.role)
 
 
-def introduction_of(caller: Caller) -> Introduction | None:
+def introduce(caller: Caller) -> Introduction | None:
     """Return what the introduction says of the caller; None for a person without a role."""
     if caller.everywhere is not None:
         return Introduction(role=caller.everywhere, by_workspace=[], more=0, differs=False)
@@ -92,7 +92,7 @@ class HomePage(StudioPage):
             sections=shown.without({task.address for group in groups for task in group.tasks}),
             lines=lines[len(news) :],
             notices=additions.added(lambda one: one.notices(caller, None)),
-            introduction=introduction_of(caller),
+            introduction=introduce(caller),
             works=works,
             may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),
             kinds=[(kind, kind.address("add")) for kind in KINDS],

@@ -296,7 +296,7 @@ class AgentsOfBlock:
         if record is not None and self.caller.may(Right.READ_DRAFTS, record.workspace_id):
             versions.append((record.current, False))
         for version, is_live in versions:
-            config = _served(code, version)
+            config = _served_config(code, version)
             if any(target == self.block_id for _field, target in referenced_blocks(config)):
                 name = dict(self._named(users, [agent_id])).get(agent_id, agent_id)
                 return BlockInAgent(agent_id, name, config, version, is_live)
@@ -312,7 +312,7 @@ class AgentsOfBlock:
         return record
 
 
-def _served(code: CodeAgent | None, version: Snapshot | None) -> Config:
+def _served_config(code: CodeAgent | None, version: Snapshot | None) -> Config:
     """Return the configuration served with a version, if any: an override is applied to the code."""
     if code is None:
         return version.config if version else {}
@@ -542,7 +542,7 @@ class PreviewPage(SavedInstructionsPage):
             return self.parts_of_page(form, None, error.issues, status=status)
         form = self.context_form(config, drafts=self.with_drafts).take(request.POST)
         status = change_examples(form, request.POST.get("do", ""))
-        preview, errors = _previewed(form, lambda context: self._of_typed(config, context))
+        preview, errors = _make_preview(form, lambda context: self._preview_typed(config, context))
         return self.parts_of_page(form, preview, errors, status=status)
 
     def parts_of_page(
@@ -563,7 +563,7 @@ class PreviewPage(SavedInstructionsPage):
         return self.context_form(self._shown, drafts=self.with_drafts)
 
     def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
-        preview, errors = _previewed(form, self._of_saved)
+        preview, errors = _make_preview(form, self._preview_saved)
         which = {
             "wanted": self._wanted.value,
             "overlay": self.overlay,
@@ -598,19 +598,19 @@ class PreviewPage(SavedInstructionsPage):
     def _shown(self) -> Config:
         return self.effective(self.overlaid) if self.overlay else self.saved(self._wanted)
 
-    def _of_saved(self, context: Mapping[str, Any]) -> Preview:
+    def _preview_saved(self, context: Mapping[str, Any]) -> Preview:
         selector = Selector(overlay=self.overlay.name) if self.overlay else Selector(status=self._wanted)
         if self.kind.is_shown:
             version = self.collection.get(self.resource_id, selector, by=self.caller).version
-            return self._of_block(version.config, context)
+            return self._preview_block(version.config, context)
         explanation = self.editor.agent.explain(
             self.resource_id, selector, context=context, drafts_of_blocks=self.with_drafts, by=self.caller
         )
         return Preview.of(explanation, self.used(self._shown))
 
-    def _of_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
+    def _preview_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
         if self.kind.is_shown:
-            return self._of_block(config, context)
+            return self._preview_block(config, context)
         # Code may leave the instructions of an agent to the editor.
         instructions = config.get("instructions", "")
         if isinstance(instructions, str):
@@ -620,12 +620,12 @@ class PreviewPage(SavedInstructionsPage):
         )
         return Preview.of(explanation, self.used(config))
 
-    def _of_block(self, config: Config, context: Mapping[str, Any]) -> Preview:
+    def _preview_block(self, config: Config, context: Mapping[str, Any]) -> Preview:
         block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}
         return Preview.of(self.editor.prompt.explain([block], context, by=self.caller))
 
 
-def _previewed(
+def _make_preview(
     form: ContextForm, preview: Callable[[Mapping[str, Any]], Preview]
 ) -> tuple[Preview | None, Sequence[Issue]]:
     """Return the preview in the context of a form, or the errors of the context or the text.

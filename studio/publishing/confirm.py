@@ -97,7 +97,7 @@ class ConfirmPage(DependentsPage, ABC):
             tag=self.record.etag,
             sentences=self.sentences(),
             obstacle=None if refusal is None else Obstacle.of(refusal),
-            way_out=refusal and additions.way_out_of(self.kind, self.resource_id, refusal),
+            way_out=refusal and additions.find_way_out(self.kind, self.resource_id, refusal),
             dependents=self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
             back_address=self.address("change"),
             **self.more(),
@@ -130,12 +130,12 @@ class UnpublishPage(ConfirmPage):
             _("Applications that ask for what is published find nothing."),
             _("Every version stays in the history and can be published again."),
             *([_("Agents that refer to it are served without it.")] if self.kind.is_shown else []),
-            *self._of_released_labels,
-            self._of_locks,
+            *self._label_sentences,
+            self._lock_sentence,
         ]
 
     @property
-    def _of_released_labels(self) -> list[str]:
+    def _label_sentences(self) -> list[str]:
         """Return a sentence about the labels by which applications still get a version, if there are any."""
         released = self.record.labels.filter(released=True).order_by("name").values_list("name", flat=True)
         if not released:
@@ -150,7 +150,7 @@ class UnpublishPage(ConfirmPage):
         return [sentence % {"labels": ", ".join(released)}]
 
     @property
-    def _of_locks(self) -> str:
+    def _lock_sentence(self) -> str:
         if self.kind.has_visibility:
             return _(
                 "Applications that hold a lock keep running it. Deleting it, or the versions that the "

@@ -98,7 +98,7 @@ class Draft:
         return self.kind.address("version", self.resource.pk, live) if live else ""
 
 
-def drafts_of(
+def make_drafts(
     kind: StudioKind, found: Sequence[tuple[VersionedResource, Entry]], caller: Caller
 ) -> list[Draft]:
     """Return resources whose drafts the caller may read as lines of a list, in a few queries."""
@@ -128,7 +128,7 @@ def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tu
             for resource, entry in kind.catalog(caller).some([pk for slug, pk in wanted if slug == kind.slug])
             if caller.may(Right.READ_DRAFTS, resource.workspace_id)
         ]
-        drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, caller)}
+        drafts |= {(kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, found, caller)}
     return drafts
 
 
@@ -220,7 +220,9 @@ class WaitingPage(StudioPage):
                 for wait in waits
                 if wait.catalog.collection.kind.slug == kind.slug
             ]
-            drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
+            drafts |= {
+                (kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, found, self.caller)
+            }
         return [drafts[wait.catalog.collection.kind.slug, wait.resource.pk] for wait in waits]
 
 
@@ -307,7 +309,7 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
     return found
 
 
-def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, str]:
+def find_refusals(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, str]:
     """Return why the gate would refuse drafts that are published one after the other, blocks first.
 
     The number of queries does not depend on the number of drafts. Those with texts that are too long to be
@@ -315,16 +317,16 @@ def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[K
     """
     judged = [draft for draft in drafts if texts.of(draft.newest) is not None]
     blocks = [draft for draft in judged if draft.kind.is_shown]
-    refused = _refused(blocks, ALONE, caller)
+    refused = _ask_gate(blocks, ALONE, caller)
     moving = {
         key: OverlaidVersion(identity=block.resource.uuid, version_id=block.newest.version_id)
         for block in blocks
         if (key := (block.kind.slug, block.resource.pk)) not in refused
     }
-    return refused | _refused([draft for draft in judged if not draft.kind.is_shown], moving, caller)
+    return refused | _ask_gate([draft for draft in judged if not draft.kind.is_shown], moving, caller)
 
 
-def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
+def _ask_gate(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
     requests = [
         PublishRequest(resource=draft.resource, version=draft.newest, caller=caller, together=moving)
         for draft in drafts

@@ -28,7 +28,7 @@ from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
 from studio.preferences import note_opened
-from studio.resources.rows import Summary, blocks_on_page, stars_of
+from studio.resources.rows import Summary, blocks_on_page, find_stars
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -282,7 +282,7 @@ class ResourcePage(StudioPage):
                 note_opened(self.request, self.kind.slug, resource.pk)
             copies = Right.SAVE in self.rights
             personal = {
-                "star": stars_of(self.kind, [resource.pk], self.caller)[resource.pk],
+                "star": find_stars(self.kind, [resource.pk], self.caller)[resource.pk],
                 "duplicate": self.address("duplicate") if copies else "",
                 "proposed_copy": proposed_copy(resource.pk) if copies else "",
             }

@@ -51,7 +51,7 @@ USUAL_ORDER: Final = "changed"
 _ANY: Final = ("", gettext_lazy("Any"))
 
 
-def _field_of(one: Filter) -> forms.Field:
+def _make_field(one: Filter) -> forms.Field:
     """Return the field of a filter without its own here; one without a label is only set by links."""
     more: dict[str, Any] = {"required": False, "label": one.label}
     if not one.label:
@@ -98,7 +98,7 @@ class FilterForm(forms.Form):
         for name in set(self.base_fields) - set(self.filters) - {"order"}:
             del self.fields[name]
         self.fields |= {
-            name: _field_of(value) for name, value in self.filters.items() if name not in self.fields
+            name: _make_field(value) for name, value in self.filters.items() if name not in self.fields
         }
         self.suggested: dict[str, Iterable[str]] = {}
         if known is not None:
@@ -317,7 +317,7 @@ class FiltersPage(StudioPage):
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self._shown()
+        return self._show()
 
     def post(self, request: HttpRequest) -> HttpResponse:
         if "delete" in request.POST:
@@ -329,7 +329,7 @@ class FiltersPage(StudioPage):
         if "rename" in request.POST:
             one = self._one(request.POST["rename"])
             problem = self._problem(name) or self._store(one, name=name)
-            return self._shown(problem, one, name) if problem else self.go(request.path)
+            return self._show(problem, one, name) if problem else self.go(request.path)
         return self._save(name, request.POST.get("query", ""))
 
     def _save(self, name: str, query: str) -> HttpResponse:
@@ -340,7 +340,7 @@ class FiltersPage(StudioPage):
         one = SavedFilter(user_id=self.caller.user_id, kind=self.kind.slug, query=query)
         problem = self._problem(name) or self._problem_of_query(query) or self._store(one, name=name)
         if problem:
-            return self._shown(problem, None, name, query)
+            return self._show(problem, None, name, query)
         message = _("The filter “%(name)s” is saved. Only you see it.") % {"name": name}
         return self.go(f"{self.kind.address('changelist')}?{query}", message)
 
@@ -379,7 +379,7 @@ class FiltersPage(StudioPage):
             return _("You already have a filter with this name.")
         return ""
 
-    def _shown(
+    def _show(
         self, problem: str = "", about: SavedFilter | None = None, name: str = "", query: str = ""
     ) -> HttpResponse:
         return self.page(

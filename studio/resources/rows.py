@@ -146,7 +146,7 @@ class Star:
     is_set: bool
 
 
-def stars_of(kind: StudioKind, resource_ids: Collection[str], caller: Caller) -> dict[str, Star]:
+def find_stars(kind: StudioKind, resource_ids: Collection[str], caller: Caller) -> dict[str, Star]:
     """Return the stars of resources of one kind, by id, in one query."""
     found = kind.collection.favorites_about(resource_ids, by=caller) if resource_ids else {}
     return {

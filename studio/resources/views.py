@@ -30,7 +30,7 @@ from studio.resources.filters import (
     tree,
     value_of_matching,
 )
-from studio.resources.rows import Columns, Row, stars_of
+from studio.resources.rows import Columns, Row, find_stars
 from studio.translation import translated
 from studio.views import StudioPage
 from studio.workspaces.names import workspace_choices
@@ -91,7 +91,7 @@ class ListPage(StudioPage):
     def _rows(self, entries: Sequence[Entry]) -> list[Row]:
         """Return the rows of a page, with stars for stored resources, and the applications' notes."""
         stored = {entry.id: entry.workspace_id for entry in entries if entry.version}
-        starred = stars_of(self.kind, list(stored), self.caller)
+        starred = find_stars(self.kind, list(stored), self.caller)
         notes = additions.list_notes(self.caller, self.kind, stored)
         return [
             Row.of(self.kind, entry, self.caller, starred.get(entry.id), notes.get(entry.id, ()))

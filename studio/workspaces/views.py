@@ -89,7 +89,7 @@ class DayField(forms.DateField):
         )
 
 
-def beginning_of(day: datetime.date) -> datetime.datetime:
+def start_of_day(day: datetime.date) -> datetime.datetime:
     """Return the time at which a day begins."""
     within = max(day, FIRST_DAY)
     return datetime.datetime.combine(within, datetime.time(), tzinfo=timezone.get_current_timezone())
@@ -97,7 +97,7 @@ def beginning_of(day: datetime.date) -> datetime.datetime:
 
 def end_of(day: datetime.date) -> datetime.datetime:
     """Return the end time of a day that a `DayField` has accepted."""
-    return beginning_of(day + datetime.timedelta(days=1))
+    return start_of_day(day + datetime.timedelta(days=1))
 
 
 ROUTE: Final = "studio:versioning_workspace_"

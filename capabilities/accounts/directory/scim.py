@@ -110,13 +110,13 @@ class Search:
             if name in _ALWAYS_RETURNED:
                 found[name] = value
             elif isinstance(value, list):
-                parts = [shown for shown in (self._shown(name, part) for part in value) if shown]
+                parts = [shown for shown in (self._select(name, part) for part in value) if shown]
                 found |= {name: parts} if parts else {}
-            elif (one := self._shown(name, value)) not in ({}, None):
+            elif (one := self._select(name, value)) not in ({}, None):
                 found[name] = one
         return found
 
-    def _shown(self, name: str, value: Any) -> Any:
+    def _select(self, name: str, value: Any) -> Any:
         """Return a value, or what is to be returned of its parts; None for nothing."""
         whole = name.lower()
         if whole in self.excluded:
@@ -179,7 +179,7 @@ def user_of(body: Any, *, is_new: bool) -> Changes:
     return Changes(**{**cleared, **changes})
 
 
-def patch_of(body: Any) -> Changes:
+def read_patch(body: Any) -> Changes:
     """Return the outcome of the operations of a PATCH; raises `ScimError`."""
     given = _object(body)
     if PATCH not in _schemas(given, []):
@@ -200,9 +200,9 @@ def _operation(operation: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if path is None:
         if name == "remove":
             raise invalid("remove needs a path.", "noTarget")
-        yield from _attributes(_dotted(_object(value)))
+        yield from _attributes(_join_names(_object(value)))
     elif name == "remove":
-        yield from ((attribute, "") for attribute in _removed(path))
+        yield from ((attribute, "") for attribute in _list_removed(path))
     else:
         yield from _at(path, value)
 
@@ -221,7 +221,7 @@ def _at(path: Any, value: Any) -> Iterator[tuple[str, Any]]:
         yield _TEXTS[place], _text(place, value)
 
 
-def _removed(path: Any) -> list[str]:
+def _list_removed(path: Any) -> list[str]:
     place = _place(path)
     if place is None:
         return []
@@ -263,7 +263,7 @@ def _place(path: Any) -> str | None:
     raise invalid("path must be one of active, name, emails, displayName, externalId.", "invalidPath")
 
 
-def _dotted(value: Mapping[str, Any]) -> dict[str, Any]:
+def _join_names(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes with those of a name, such as `name.givenName`, in the name."""
     found: dict[str, Any] = {}
     for key, one in value.items():

@@ -104,7 +104,7 @@ class AccountPage(StudioPage):
             has_providers=bool(single_sign_on.offered()),
             more=additions.added(lambda one: one.account_links()),
             takes_password=takes_password_of(request.user),
-            session_count=len(sessions.sessions_of(request.user)),  # type: ignore[arg-type]  # signed in
+            session_count=len(sessions.list_sessions(request.user)),  # type: ignore[arg-type]  # signed in
         )
 
 
@@ -132,7 +132,7 @@ class SessionsPage(StudioPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         own: Any = request.user
         here = request.session.session_key
-        found = sessions.sessions_of(own)
+        found = sessions.list_sessions(own)
         rows = [(row, in_words(row.browser), row.session_key == here) for row in found]
         return self.page("company/sessions.html", title=pgettext("signed in", "Sessions"), rows=rows)
 
@@ -143,7 +143,7 @@ class SessionsPage(StudioPage):
             count = sessions.end_all(own, but=here)
         else:
             number = request.POST.get("session", "")
-            ended = [row for row in sessions.sessions_of(own) if str(row.pk) == number]
+            ended = [row for row in sessions.list_sessions(own) if str(row.pk) == number]
             if not ended:
                 raise NotFound
             sessions.end(ended, of=own)

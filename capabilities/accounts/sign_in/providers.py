@@ -80,7 +80,7 @@ def is_secure(address: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _providers(text: str) -> Mapping[str, Provider]:
-    found = _list_of("EDITOR_OIDC", text, _provider)
+    found = _read_list("EDITOR_OIDC", text, _provider)
     ids = [provider.id for provider in found]
     if len(set(ids)) != len(ids):
         raise ImproperlyConfigured("EDITOR_OIDC names two providers with the same id.")
@@ -89,10 +89,10 @@ def _providers(text: str) -> Mapping[str, Provider]:
 
 @lru_cache(maxsize=8)
 def _group_rules(text: str) -> Sequence[GroupRule]:
-    return _list_of("EDITOR_SSO_GROUPS", text, _group_rule)
+    return _read_list("EDITOR_SSO_GROUPS", text, _group_rule)
 
 
-def _list_of(setting: str, text: str, read: Callable[[str, dict[str, Any]], _T]) -> list[_T]:
+def _read_list(setting: str, text: str, read: Callable[[str, dict[str, Any]], _T]) -> list[_T]:
     """Return what a setting lists as JSON objects."""
     if not text:
         return []

@@ -42,7 +42,7 @@ def confirm(request: HttpRequest) -> None:
     request.session[CONFIRMED] = time.time()
 
 
-def sessions_of(user: User) -> list[OpenSession]:
+def list_sessions(user: User) -> list[OpenSession]:
     """Return the sessions in which a person is signed in, the one used last at the front."""
     store = session_store()()
     rows = OpenSession.objects.filter(user=user, seen_at__gte=timezone.now() - idle()).order_by(
@@ -61,7 +61,7 @@ def end(sessions: list[OpenSession], *, of: User, by_themselves: bool = True) ->
 
 
 def end_all(user: User, *, but: str | None = None) -> int:
-    ended = [session for session in sessions_of(user) if session.session_key != but]
+    ended = [session for session in list_sessions(user) if session.session_key != but]
     end(ended, of=user)
     return len(ended)
 

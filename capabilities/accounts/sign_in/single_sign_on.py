@@ -137,7 +137,7 @@ def ways(next_url: str) -> list[Link]:
 
 def ways_to_confirm(user: Any, next_url: str) -> list[Link]:
     """Return the links through which a person shows again who they are at a provider."""
-    linked = set(accounts.issuers_of(user))
+    linked = set(accounts.list_issuers(user))
     return [
         Link(
             title=_("Sign in again with %(provider)s") % {"provider": provider.name},
@@ -219,7 +219,7 @@ class CallbackView(SingleSignOnView):
             attempt = SignInAttempts.objects.begin([subject("address", address)] if address else [])
         except TooManyAttempts:
             raise SignInRefused("too_many") from None
-        begun = self._begun()
+        begun = self._take_begun()
         claims = self._claims(begun)
         if begun.purpose == SIGN_IN:
             answer = self._sign_in(begun, claims)
@@ -233,7 +233,7 @@ class CallbackView(SingleSignOnView):
         attempt.succeeded()
         return answer
 
-    def _begun(self) -> Begun:
+    def _take_begun(self) -> Begun:
         """Return the sign-in that this is the answer to, once."""
         waiting: dict[str, Any] = self.request.session.get(_BEGUN, {})
         found = waiting.pop(self.request.GET.get("state", ""), None)
@@ -254,7 +254,7 @@ class CallbackView(SingleSignOnView):
     def _sign_in(self, begun: Begun, claims: dict[str, Any]) -> HttpResponse:
         known = accounts.identity_of(self.provider, claims)
         self.known = known.user if known else None
-        self.known = user = accounts.person_of(self.provider, claims)
+        self.known = user = accounts.find_person(self.provider, claims)
         changes = follow_groups(user, self.provider, claims)
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
             raise SignInRefused("no_membership")

@@ -17,7 +17,7 @@ from capabilities.delivery.webhooks import administration
 from capabilities.delivery.webhooks.health import Condition
 from capabilities.delivery.webhooks.models import DisabledReason, State, Webhook
 from capabilities.delivery.webhooks.outbox import PING
-from studio.activity.sentences import name_of, noun_of
+from studio.activity.sentences import name_of, subject_noun
 from studio.extensions import NamedInEvent
 from studio.limits import shortened
 from studio.workspaces.views import address
@@ -63,7 +63,7 @@ def type_in_words(event_type: str) -> str:
     if event_type == PING:
         return _("Test message")
     subject, _dot, name = event_type.rpartition(".")
-    about = {"subject": capfirst(noun_of(subject)), "what": name_of(event_type)}
+    about = {"subject": capfirst(subject_noun(subject)), "what": name_of(event_type)}
     if name == "*":
         return _("%(subject)s: anything") % about
     return _("%(subject)s: %(what)s") % about

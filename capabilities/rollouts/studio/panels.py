@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.arms import Arm
 
-from capabilities.rollouts.ending import running_of
+from capabilities.rollouts.ending import find_running
 from capabilities.rollouts.models import Rollout
 from capabilities.rollouts.studio import rollouts
 from capabilities.rollouts.studio.rollouts import percent
@@ -45,7 +45,7 @@ BUTTON: Final = VersionButton(
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    running = running_of(shown.resource)
+    running = find_running(shown.resource)
     if running is not None:
         yield Panel(slot=Slot.TOP, html=strip(running, shown.resource), stylesheets=STYLESHEETS)
 
@@ -71,7 +71,7 @@ def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    running = running_of(resource)
+    running = find_running(resource)
     if running is None:
         return {}
     return {arm.version_id: [_chip(arm, running)] for arm in running.placed_arms}

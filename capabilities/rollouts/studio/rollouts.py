@@ -22,7 +22,7 @@ from editor_client.shared.ids import label_problem
 
 from capabilities.rollouts import stepping
 from capabilities.rollouts.counting import reference
-from capabilities.rollouts.ending import END_ROLLOUT, RolloutRunning, running_of
+from capabilities.rollouts.ending import END_ROLLOUT, RolloutRunning, find_running
 from capabilities.rollouts.events import FAILED_STEP, percentage
 from capabilities.rollouts.feedback.verbs import Feedbacks
 from capabilities.rollouts.models import (
@@ -39,7 +39,7 @@ from capabilities.rollouts.statistics import FEW, Rate, difference
 from capabilities.rollouts.stepping import Step
 from capabilities.rollouts.studio.usage import Chart
 from capabilities.rollouts.templatetags.shares import in_percent
-from capabilities.rollouts.usage.verbs import Usages, dollars_of
+from capabilities.rollouts.usage.verbs import Usages, total_dollars
 from capabilities.rollouts.verbs import RolloutEnded, Rollouts
 from studio.dates import current_zone, in_dollars
 from studio.diff.fields import unchanged_titles
@@ -241,7 +241,7 @@ class _Counted:
                 "errors": Rate.of(min(row["sum_errors"], runs), runs),
                 "seconds": row["sum_milliseconds"] / runs / 1000,
                 "tokens": (row["sum_input_tokens"] + row["sum_output_tokens"]) / runs,
-                "cost": in_dollars(None if (cost := dollars_of(row)) is None else cost / runs),
+                "cost": in_dollars(None if (cost := total_dollars(row)) is None else cost / runs),
                 "chart": Chart.of(self._days[version_id, arm]),
             }
         return Numbers(
@@ -709,7 +709,7 @@ class SharePage(FormPage, ResourcePage):
     def context(self) -> dict[str, Any]:
         version, live = self.version, self.stored.active
         reasons_against: dict[str, Any] = {
-            "running_address": self.address("rollouts") if running_of(self.stored) else "",
+            "running_address": self.address("rollouts") if find_running(self.stored) else "",
             "is_file": self.stored.pointers is not None,
             "is_live": version.version_id == self.stored.active_id,
         }

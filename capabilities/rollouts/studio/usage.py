@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from capabilities.rollouts.feedback.verbs import Feedbacks
-from capabilities.rollouts.usage.verbs import Usages, dollars_of
+from capabilities.rollouts.usage.verbs import Usages, total_dollars
 from studio import additions
 from studio.dates import in_dollars
 from studio.resources.base import ResourcePage
@@ -142,7 +142,9 @@ class UsagePage(ResourcePage):
                 for row in rows
             ],
             chart=Chart.of(whole),
-            prices_of=max((row["prices_until"] for row in rows if dollars_of(row) is not None), default=None),
+            prices_of=max(
+                (row["prices_until"] for row in rows if total_dollars(row) is not None), default=None
+            ),
             since=since,
             days=MAX_DAYS,
             feedback=feedback,
@@ -168,7 +170,7 @@ class UsagePage(ResourcePage):
             "runs": runs,
             "errors": row["sum_errors"],
             "tokens": row["sum_input_tokens"] + row["sum_output_tokens"],
-            "cost": in_dollars(dollars_of(row)),
+            "cost": in_dollars(total_dollars(row)),
             "seconds": row["sum_milliseconds"] / runs / 1000 if runs else None,
             "last": row["last"],
             "by": last.get("last_used_by"),

@@ -82,7 +82,7 @@ def _secret_name(user: Any) -> str:
 def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
     """Store the app that is being set up if the code is its; otherwise return what is wrong."""
     secret: str = request.session.get(_secret_name(user), "")
-    step = totp.step_of(secret, code) if secret else None
+    step = totp.find_step(secret, code) if secret else None
     if step is None:
         return _("Wrong code. Check the clock of your device, and enter the next code.")
     totp.add(user, secret, step)
@@ -96,7 +96,7 @@ def show_new_codes(request: HttpRequest, response: HttpResponse, user: Any) -> N
     shown_once.show_next(request, response, CODES, new_recovery_codes(user))
 
 
-def _person_of(pending: dict[str, Any]) -> User | None:
+def _find_person(pending: dict[str, Any]) -> User | None:
     """Return whose password was right lately, unless it was changed or the account switched off since."""
     if not pending or time.time() > pending["at"] + _PATIENCE:
         return None
@@ -115,7 +115,7 @@ class PendingView(View):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         pending: dict[str, Any] = request.session.get(_PENDING, {})
-        user = _person_of(pending)
+        user = _find_person(pending)
         if user is None:
             return HttpResponseRedirect(reverse("studio:login"))
         self.user, self.pending = user, pending

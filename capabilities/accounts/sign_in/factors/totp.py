@@ -49,7 +49,7 @@ def code_at(secret: str, counter: int) -> str:
     return HOTP(key, 6, SHA1()).generate(counter).decode()  # noqa: S303  as apps compute it
 
 
-def step_of(secret: str, code: str, *, after: int = 0) -> int | None:
+def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
     """Return the step of a code that is right now, and newer than the last one taken; otherwise None."""
     given = "".join(code.split()).encode()
     now = int(time.time()) // STEP
@@ -79,7 +79,7 @@ def use(user: Any, code: str) -> bool:
         if row is None:
             return False
         data = row.data
-        step = step_of(data["secret"], code, after=data["step"])
+        step = find_step(data["secret"], code, after=data["step"])
         if step is None:
             return False
         row.store({**data, "step": step}, last_used_at=timezone.now())
