@@ -84,7 +84,6 @@ class AskForm:
     later: Sequence[str] = ()
     """The values of the chosen resources in the other forms, which are asked about afterwards."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Further context for the templates."""
 
     @property
     def workspace_id(self) -> str:

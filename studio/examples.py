@@ -221,11 +221,9 @@ class ContextForm:
     chosen: Example | None = None
     """The example that the fields began with; saving changes it."""
     message: str = ""
-    """The result of the last action."""
     errors: list[str] = field(default_factory=list)
     """The errors that belong to no field."""
     name: str = ""
-    """The typed name of an example."""
     deleted: Example | None = None
     """The example that the last action deleted, which can be undone."""
     is_outdated: bool = False

@@ -165,9 +165,7 @@ class Item:
     """Whether it is preselected as one of the two versions to compare."""
     is_to: bool
     notes: Sequence[SafeString] = ()
-    """Notes of other applications on it."""
     actions: Sequence[Action] = ()
-    """Actions of other applications on it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,7 +328,6 @@ class Piece:
     block_id: str = ""
     """The id of the referenced prompt block; empty for its own text."""
     left_out: int = 0
-    """How many characters were left out."""
     path: str = ""
     """The path of the text in the configuration, such as `instructions.2.content`; empty if it is none."""
 

@@ -66,7 +66,6 @@ class FirstChoice:
     """What is chosen where one is made, instead of a text to begin with."""
 
     field: str
-    """The field of the snapshot, whose words have options."""
     begins: Callable[[str], Config]
     """Returns the other fields with which a new one begins, by the chosen value."""
 

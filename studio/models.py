@@ -121,7 +121,6 @@ class Example(models.Model):
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    """Who changed it last."""
     updated_at = models.DateTimeField(auto_now=True)
 
     objects = ExampleQuerySet.as_manager()

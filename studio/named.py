@@ -175,9 +175,7 @@ class Place(StrEnum):
 
     ALONE = "alone"
     BEGINNING = "beginning"
-    """At the beginning of a sentence, as its subject."""
     WITHIN = "within"
-    """Elsewhere in a sentence."""
     NAMED = "named"
     """Where the reader is called by name, too, as in a choice of people."""
 

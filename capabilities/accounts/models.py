@@ -49,7 +49,6 @@ class OpenSession(models.Model):
     seen_at = models.DateTimeField(default=timezone.now)
     """The latest request, to a few minutes."""
     browser = models.CharField(max_length=200, blank=True)
-    """What the browser says that it is."""
     address = models.CharField(max_length=64, blank=True)
 
     class Meta:

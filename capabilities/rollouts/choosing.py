@@ -15,7 +15,6 @@ from versioning.serving.choice import Choice
 from versioning.serving.followed_log import FollowedValue
 
 Rules = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""The rules of the running rollouts, by kind and id."""
 
 
 def _read_rules() -> Rules:

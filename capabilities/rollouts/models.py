@@ -28,11 +28,9 @@ MAX_COMMENT: Final = 2048
 REMEMBERED: Final = datetime.timedelta(days=30)
 """For how long the versions that a run served are stored."""
 SUMS = ("runs", "errors", "input_tokens", "output_tokens", "milliseconds")
-"""The columns that applications report."""
 COSTS = ("cost", "unpriced_runs")
 """The columns about costs; like the others, they are summed up."""
 LAST = ("last_used_at", "last_used_by", "last_key_prefix", "prices_of")
-"""The columns about the last use."""
 
 
 class State(models.TextChoices):
@@ -88,7 +86,6 @@ class Rollout(models.Model):
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
-    """The given reason for stopping it."""
     live_version_id = models.CharField(max_length=80, blank=True, default="", db_default="")
     """The version for all others; empty for a rollout that is older than this column."""
     usage_before = models.JSONField(null=True)
@@ -203,11 +200,9 @@ class RolloutStep(models.Model):
     """When a worker takes it next: at its time, or later after a fault; null after the end."""
     state = models.CharField(max_length=16, choices=StepState, default=StepState.WAITING)
     problem = MessageField(blank=True)
-    """Why it failed, in a sentence."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    """The author, and the caller it runs as."""
     author_name = models.TextField(blank=True)
     """The user name at the time, which outlives the account."""
 
@@ -237,7 +232,6 @@ class ServedRun(models.Model):
 
     id = models.UUIDField(primary_key=True, editable=False)
     called = models.CharField(max_length=200)
-    """The id of the called agent."""
     served = models.JSONField()
     """By `<kind>/<id>`: `[version id or null, arm or null]`, for the agents that ran and the blocks shown."""
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
@@ -273,7 +267,6 @@ class Usage(models.Model):
     unpriced_runs = models.BigIntegerField(default=0, db_default=0)
     """The runs of which the price is unknown."""
     prices_of = models.DateField(null=True)
-    """The date of the price list, at the last use."""
     first_used_at = models.DateTimeField()
     last_used_at = models.DateTimeField()
     last_used_by = models.TextField(blank=True)

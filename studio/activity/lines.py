@@ -95,14 +95,10 @@ class _Found:
     def __init__(self, events: Sequence[Event], caller: Caller) -> None:
         self.caller = caller
         self.identities: dict[tuple[str, str], Any] = {}
-        """The identities of readable resources, by kind and id."""
         self.called: dict[tuple[str, str], str] = {}
-        """The names of readable resources, by kind and id."""
         self.in_code: set[tuple[str, str]] = set()
         self.numbers: dict[str, int] = {}
-        """The numbers of versions in rows, by id."""
         self.ids: dict[tuple[str, str, int], str] = {}
-        """Their ids, by kind, resource and number."""
         for kind in KINDS:
             some = [event for event in events if event.resource_kind == kind.slug]
             if some:

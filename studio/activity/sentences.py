@@ -88,7 +88,6 @@ class TypeGroup:
     subject: str
     title: str
     anything: str
-    """The name of the choice for all of them."""
     types: list[tuple[str, str]]
     """Each type with its name, such as `("agent.versionCreated", "Draft saved")`."""
 

@@ -271,7 +271,6 @@ def _changed_members(
 @dataclass(frozen=True, kw_only=True)
 class _Item:
     place: int
-    """Where a page shows it."""
     op: Op
     before: int
     """The positions before and after; equal if it has only one."""
@@ -404,11 +403,8 @@ class FieldChange:
     sections: Sequence[Section] = ()
     """Its text; empty for an empty one, and for a change described by the note."""
     note: str = ""
-    """The change in a sentence."""
     block_id: str = ""
-    """The prompt block of a changed reference."""
     left_out: int = 0
-    """How many of its differences were left out."""
     text_path: str = ""
     """The path of its text in the version after, such as `instructions.2.content`; empty if it is none."""
 
@@ -422,7 +418,6 @@ class FieldDifference:
     changes: Sequence[FieldChange]
     """Empty if only the notation differs."""
     note: str = ""
-    """A sentence about the field as a whole."""
     left_out: int = 0
     """How many differences were left out, in addition to those of the changes."""
 

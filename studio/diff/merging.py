@@ -41,7 +41,6 @@ class Merge:
     overlaps: Sequence[str]
     """The fields that both changed in the same place, in which the result has our value."""
     clashes: Sequence[Clash] = ()
-    """The places in texts among these."""
 
 
 class _Part(NamedTuple):

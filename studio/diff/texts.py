@@ -337,7 +337,6 @@ class Section:
     rows: tuple[Row, ...] = ()
     """The lines, unless they are folded."""
     folded: int = 0
-    """How many lines are folded."""
     text: str = ""
     """The text of folded lines; empty if it is too long for the page."""
     before: int = 1

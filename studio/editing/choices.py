@@ -113,7 +113,6 @@ class Choice:
     """Empty if the id is the name."""
     state: str = ""
     chip: str = ""
-    """The class of the chip that shows the state."""
     address: str = ""
     folder: str = ""
     """The part of the id up to its last `/`."""

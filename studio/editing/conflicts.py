@@ -36,13 +36,9 @@ class Conflict:
     """Whether the version that the form began with is gone."""
     theirs: Sequence[FieldDifference]
     yours: Sequence[FieldDifference]
-    """What saving the form would change now."""
     mine: Sequence[str]
-    """The titles of the fields that were changed in the form."""
     both: Sequence[str]
-    """The titles of the fields that both changed."""
     overlapping: Sequence[str]
-    """The titles of those that both changed in the same place."""
     can_take_both: bool
     clashes: Sequence[Clash]
     """The sentences that both changed, the first few."""

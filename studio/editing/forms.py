@@ -51,9 +51,7 @@ class FieldView:
     in_code: str = ""
     """The value in the code, if code defines the agent."""
     saved: str = ""
-    """The saved value, as text."""
     parts: Sequence[Part] = ()
-    """The parts of an object that have controls."""
 
     @property
     def excerpt(self) -> str:

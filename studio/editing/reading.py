@@ -29,7 +29,6 @@ _WITH_WORDS: Final = frozenset(
 class ReadText:
     text: str
     left_out: int
-    """How many characters were left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +74,11 @@ class ReadConfig:
     description: str
     blocks: Sequence[ReadBlock]
     more_blocks: int
-    """How many blocks were left out."""
     rules: Mapping[str, Any] | None
     models: Sequence[ReadVariant]
     tools: Sequence[ReadVariant]
     agents: Sequence[ReadVariant]
     others: Sequence[tuple[str, ReadText]] = field(default_factory=list)
-    """The titles and values of all other fields."""
 
     @classmethod
     def of(cls, config: Config, text_field: str, caller: Caller) -> ReadConfig:

@@ -131,7 +131,6 @@ class ContextControl:
     options: list[tuple[str, str]] = field(default_factory=list)
     """The allowed values, if the schema lists them: as JSON, and in words."""
     suggestions: list[str] = field(default_factory=list)
-    """Values that conditions compare it with."""
 
     @property
     def label(self) -> str:

@@ -290,7 +290,6 @@ _OF_KINDS = {
     **dict.fromkeys(("line", "text", "choice"), OPTIONAL_TEXT),
     "json": JSON,
 }
-"""The controls that a kind can choose for its own field."""
 
 
 def find_mode(name: str, value: Any) -> str:

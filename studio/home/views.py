@@ -33,7 +33,6 @@ class Introduction:
     by_workspace: Sequence[tuple[str, str]]
     """Workspaces with the name of the role there, the highest first; empty for a role in all of them."""
     more: int
-    """How many workspaces were left out."""
     differs: bool
     """Whether the person has another role elsewhere."""
 

@@ -77,17 +77,14 @@ class Filled:
     names: Sequence[tuple[str, int]]
     """(path, how often), in the order of the text."""
     more: int
-    """How many names were left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
     pieces: Sequence[Piece]
-    """The text in pieces that know their origin."""
     blocks: Sequence[PreviewedBlock]
     filled: Sequence[Filled]
     more_characters: int
-    """How many characters were left out."""
     more_blocks: int
     has_unfilled: bool
     """Whether there are placeholders in instructions without blocks, where none is filled in."""
@@ -172,15 +169,12 @@ class Column:
     title: str
     version: str
     agent: str
-    """The id of the agent that runs."""
     version_id: str
     """The expected version of the agent; empty for an agent as defined in code."""
     status: Status
     """Whether it is the live version or a draft."""
     stream: str
-    """The address to post the messages to."""
     blocks: Sequence[BlockOnPage] = ()
-    """The prompt blocks in it."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +184,6 @@ class BlockInAgent:
     id: str
     name: str
     config: Config
-    """The configuration served with this version."""
     version: Snapshot | None
     """None for an agent as defined in code."""
     is_live: bool

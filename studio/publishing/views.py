@@ -47,13 +47,10 @@ class ShownDependents:
     shown: list[tuple[str, str, str]]
     """(id, name, address)."""
     total: int
-    """How many the caller may see."""
     hidden: int
     """How many the caller may not see."""
     more: int = 0
-    """How many follow after this page."""
     more_address: str = ""
-    """The address of the next page."""
 
     @property
     def count(self) -> int:
@@ -121,9 +118,7 @@ class ReasonForm:
     """The codes of the refusals that the reason overrules; the form sends them along."""
     action: str
     hidden: Mapping[str, str]
-    """The hidden fields."""
     error: str = ""
-    """The error of the posted reason."""
     max_length: int = MAX_MESSAGE
 
     @property
@@ -135,9 +130,7 @@ class ReasonForm:
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
     reasons: Sequence[str]
-    """A sentence each, up to the limit of a page."""
     more: int = 0
-    """How many reasons were left out."""
 
     @classmethod
     def of(cls, *errors: VersioningError) -> Self:

@@ -60,9 +60,7 @@ class TakenBack:
 
     version: Snapshot
     comparison: str
-    """The address of its comparison with what is live."""
     restore_address: str
-    """The address that makes a draft of it."""
     event: Event | None
     """Who took it back, and when; None if the log does not know."""
 
@@ -73,7 +71,6 @@ class ResourcePage(StudioPage):
     kind: StudioKind = AGENT
     """Set by `as_view(kind=…)`."""
     tab = "change"
-    """The tab that the page belongs to."""
     offers_taken_back = False
     """Whether the page offers a version that was taken back, since it shows what is live instead."""
     has_edit_form = False

@@ -142,7 +142,6 @@ class Star:
     """The star of a resource for one person, for the tag `star_button`. The API calls it favorite."""
 
     address: str
-    """The address to set and remove it."""
     is_set: bool
 
 
@@ -160,7 +159,6 @@ class Row:
     summary: Summary
     address: str
     excerpt: str = ""
-    """The beginning of its prompt."""
     labels: Sequence[str] = ()
     tags: Sequence[str] = ()
     shown: Snapshot | None = None
@@ -171,7 +169,6 @@ class Row:
     """The value of its checkbox; empty if the caller may not change the resource."""
     star: Star | None = None
     notes: Sequence[SafeString] = ()
-    """Applications' notes on it, next to its state."""
 
     @classmethod
     def of(

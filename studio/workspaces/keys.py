@@ -101,7 +101,6 @@ class KeyRow:
 
     key: ApiKey
     reaches: Sequence[Workspace] = ()
-    """The workspaces that it reaches and the caller administers."""
     revocable_in: str = ""
     """The workspace in which the caller may revoke it; empty if the caller cannot."""
 

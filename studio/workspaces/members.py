@@ -49,11 +49,9 @@ class Person:
     """A person to choose; the script gets it as JSON."""
 
     id: str
-    """The user name."""
     name: str
     """The full name; empty without one."""
     preview: str = ""
-    """Their role."""
 
 
 def people_address(workspace_id: str, *, invites: bool = False, persons: bool = False) -> str:

@@ -87,7 +87,6 @@ UNLIKELY: Final = 0.01
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
     title: str
-    """The name of the arm."""
     arm: str
     """Empty for the live version."""
     version_id: str
@@ -531,7 +530,6 @@ class Target(OneRollout, FormPage):
 
     right = Right.PUBLISH
     form_name: str
-    """The name of the form in the template of that page."""
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.go(address(self.rollout))
