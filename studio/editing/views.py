@@ -22,7 +22,7 @@ from studio.editing.base import EditablePage
 from studio.editing.choices import known_names, known_providers, referred_to, refuse_unknown
 from studio.editing.conflicts import Conflict, merged_with
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
-from studio.editing.presence import Others
+from studio.editing.presence import list_others
 from studio.editing.reading import ReadConfig
 from studio.error_pages import wants_json
 from studio.field_words import OPERANDS, OPERATORS, place_of, words_of
@@ -312,7 +312,7 @@ class EditPage(EditablePage):
             panels=self.panels("edit", self.base, self.schema.names, self.blocks_in_the_way(obstacle)),
             obstacle=obstacle,
             publish_address=self.address("publish"),
-            present=Others.at(self),
+            present=list_others(self),
             base_title=snapshots.title_of(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -19,41 +17,27 @@ from studio.kinds import KINDS
 from studio.preferences import preferences_of, recently_opened
 from studio.views import StudioPage
 from studio.workspaces.names import names_of_several, role_name
-from versioning.domain.access import Caller, Role
+from versioning.domain.access import Caller
 from versioning.editor.catalog import Waiting, Whose
 
 WORKSPACES: Final = 6
 """How many workspaces the introduction names."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Introduction:
-    role: Role
-    """The highest of them."""
-    by_workspace: Sequence[tuple[str, str]]
-    """Workspaces with the name of the role there, the highest first; empty for a role in all of them."""
-    more: int
-    differs: bool
-    """Whether the person has another role elsewhere."""
-
-    @property
-    def role_name(self) -> str:
-        return role_name(self.role)
-
-
-def introduce(caller: Caller) -> Introduction | None:
+def introduce(caller: Caller) -> dict[str, Any] | None:
     """Return what the introduction says of the caller; None for a person without a role."""
     if caller.everywhere is not None:
-        return Introduction(role=caller.everywhere, by_workspace=[], more=0, differs=False)
+        return {"role_name": role_name(caller.everywhere), "role": caller.everywhere}
     if not caller.roles:
         return None
     roles = sorted(caller.roles.items(), key=lambda one: (-one[1].rank, one[0]))
-    return Introduction(
-        role=roles[0][1],
-        by_workspace=[(workspace, role_name(role)) for workspace, role in roles[:WORKSPACES]],
-        more=max(len(roles) - WORKSPACES, 0),
-        differs=len(set(caller.roles.values())) > 1,
-    )
+    return {
+        "role": roles[0][1],
+        "role_name": role_name(roles[0][1]),
+        "by_workspace": [(workspace, role_name(role)) for workspace, role in roles[:WORKSPACES]],
+        "more": max(len(roles) - WORKSPACES, 0),
+        "differs": len(set(caller.roles.values())) > 1,
+    }
 
 
 SHOWN: Final = 8

@@ -60,42 +60,23 @@ _ORIGINS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreviewedBlock:
-    position: int
-    sort: str
-    id: str | None
-    why_not: str
-    """Why it was left out; empty if it is shown."""
-    used: BlockOnPage | None = None
-    """The versions of the prompt block that it refers to, if the caller may read that."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Filled:
-    origin: str
-    title: str
-    names: Sequence[tuple[str, int]]
-    """(path, how often), in the order of the text."""
-    more: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Preview:
     pieces: Sequence[Piece]
-    blocks: Sequence[PreviewedBlock]
-    filled: Sequence[Filled]
+    blocks: Sequence[dict[str, Any]]
+    filled: Sequence[dict[str, Any]]
+    """The names by origin, each with how often it stands in the text."""
     more_characters: int
     more_blocks: int
     has_unfilled: bool
     """Whether there are placeholders in instructions without blocks, where none is filled in."""
 
     @property
-    def hidden(self) -> list[PreviewedBlock]:
-        return [block for block in self.blocks if block.why_not]
+    def hidden(self) -> list[dict[str, Any]]:
+        return [block for block in self.blocks if block["why_not"]]
 
     @property
-    def shown(self) -> list[PreviewedBlock]:
-        return [block for block in self.blocks if not block.why_not]
+    def shown(self) -> list[dict[str, Any]]:
+        return [block for block in self.blocks if not block["why_not"]]
 
     @classmethod
     def of(cls, explanation: Explanation, used: Sequence[BlockOnPage] = ()) -> Preview:
@@ -111,7 +92,7 @@ class Preview:
             counts = Counter(piece.path for piece in explanation.pieces if piece.origin is origin)
             if counts:
                 names, more = list(islice(counts.items(), MAX_NAMES)), max(len(counts) - MAX_NAMES, 0)
-                filled.append(Filled(origin=origin.value, title=str(title), names=names, more=more))
+                filled.append({"origin": origin.value, "title": str(title), "names": names, "more": more})
         return cls(
             pieces=pieces,
             filled=filled,
@@ -120,13 +101,13 @@ class Preview:
             has_unfilled=not explanation.blocks
             and any(next(placeholders(piece.text), None) is not None for piece in explanation.pieces),
             blocks=[
-                PreviewedBlock(
-                    position=report.position + 1,
-                    sort=str(_SORTS[report.type]),
-                    id=report.id,
-                    why_not=str(REASONS[report.reason]) if report.reason else "",
-                    used=known.get(report.id or ""),
-                )
+                {
+                    "position": report.position + 1,
+                    "sort": str(_SORTS[report.type]),
+                    "id": report.id,
+                    "why_not": str(REASONS[report.reason]) if report.reason else "",
+                    "used": known.get(report.id or ""),
+                }
                 for report in explanation.blocks[:MAX_BLOCKS]
             ],
         )

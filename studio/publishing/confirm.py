@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from studio import additions
 from studio.publishing.views import DependentsPage, Obstacle
@@ -21,6 +21,9 @@ from versioning.editor import gate
 from versioning.editor.deleting import discardable
 from versioning.editor.publish_requests import TakeDownRequest
 from versioning.models import VersionedResource, Visibility
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 MAX_NAMED_DRAFTS: Final = 50
 
@@ -37,7 +40,7 @@ class ConfirmPage(DependentsPage, ABC):
 
     @property
     @abstractmethod
-    def title(self) -> str:
+    def title(self) -> StrOrPromise:
         """The title of the action, as on the button."""
 
     @property
@@ -92,7 +95,7 @@ class ConfirmPage(DependentsPage, ABC):
         refusal = self.refusal
         return self.page(
             "studio/publishing/confirm.html",
-            title=self.title,
+            title=str(self.title),
             status=status,
             tag=self.record.etag,
             sentences=self.sentences(),
@@ -113,9 +116,7 @@ class UnpublishPage(ConfirmPage):
 
     takes_down = True
 
-    @property
-    def title(self) -> str:
-        return _("Unpublish")
+    title = gettext_lazy("Unpublish")
 
     def sentences(self) -> list[str]:
         if self.record.active is None:
@@ -263,9 +264,7 @@ class DiscardPage(ConfirmPage):
     right = Right.SAVE
     shows_dependents = False
 
-    @property
-    def title(self) -> str:
-        return _("Discard the draft")
+    title = gettext_lazy("Discard the draft")
 
     @cached_property
     def drafts(self) -> list[Snapshot]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
@@ -38,7 +37,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
 from versioning.editor.live_periods import END_OF_LOG
-from versioning.models import Event, VersionedResource
+from versioning.models import VersionedResource
 from versioning.serving.grants import target_of
 
 TABS = (
@@ -52,17 +51,6 @@ TABS = (
 )
 IN_CODE: Final = "code"
 """Stands in the address of a comparison for an agent as its code defines it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TakenBack:
-    """The newest version, which was live until an older one was published again, or an override ended."""
-
-    version: Snapshot
-    comparison: str
-    restore_address: str
-    event: Event | None
-    """Who took it back, and when; None if the log does not know."""
 
 
 class ResourcePage(StudioPage):
@@ -150,8 +138,11 @@ class ResourcePage(StudioPage):
         for known in (*read, *more):
             self.__dict__.pop(known, None)
 
-    def offered_again(self) -> TakenBack | None:
-        """Return the version that was taken back, with what can be done with it; None if none was."""
+    def offered_again(self) -> dict[str, Any] | None:
+        """Return the version that was taken back, with what can be done with it; None if none was.
+
+        It was live until an older one was published again, or an override ended.
+        """
         version, resource = self.taken_back, self.resource
         if version is None or resource is None:
             return None
@@ -166,12 +157,13 @@ class ResourcePage(StudioPage):
             by=self.caller,
         )
         ids = {"from": resource.active_id or IN_CODE, "to": version.version_id}
-        return TakenBack(
-            version=version,
-            comparison=f"{self.address('compare')}?{urlencode(ids)}",
-            restore_address=self.address("restore", version.version_id),
-            event=next(iter(found.events), None),
-        )
+        return {
+            "version": version,
+            "comparison": f"{self.address('compare')}?{urlencode(ids)}",
+            "restore_address": self.address("restore", version.version_id),
+            # Who took it back, and when; None if the log does not know.
+            "event": next(iter(found.events), None),
+        }
 
     @cached_property
     def workspace_id(self) -> str:

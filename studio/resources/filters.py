@@ -175,38 +175,21 @@ class FilterForm(forms.Form):
         return bool(self.given.keys() - {"order"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Head:
-    address: str
-    sort: str
-    """The value of `aria-sort` if the list is sorted by it, in either direction; otherwise empty."""
-
-
-def heads(form: FilterForm) -> dict[str, Head]:
+def heads(form: FilterForm) -> dict[str, dict[str, str]]:
     """Return the heads of the sortable columns; a second click reverses the order."""
-    return {
-        "name": _head(form, "name", "-name", usual="ascending"),
-        "changed": _head(form, "changed", "oldest", usual="descending"),
-    }
+    heads = {}
+    for order, reverse, usual in (("name", "-name", "ascending"), ("changed", "oldest", "descending")):
+        other = "ascending" if usual == "descending" else "descending"
+        following = reverse if form.order_name == order else order
+        heads[order] = {
+            "address": form.address(order="" if following == USUAL_ORDER else following),
+            # The value of `aria-sort` if the list is sorted by it, in either direction.
+            "sort": {order: usual, reverse: other}.get(form.order_name, ""),
+        }
+    return heads
 
 
-def _head(form: FilterForm, order: str, reverse: str, *, usual: str) -> Head:
-    other = "ascending" if usual == "descending" else "descending"
-    wanted = reverse if form.order_name == order else order
-    return Head(
-        address=form.address(order="" if wanted == USUAL_ORDER else wanted),
-        sort={order: usual, reverse: other}.get(form.order_name, ""),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chip:
-    title: str
-    address: str
-    current: bool
-
-
-def quick_chips(form: FilterForm) -> list[Chip]:
+def quick_chips(form: FilterForm) -> list[dict[str, Any]]:
     """Return the chips of a list, each of which combines with the current filters."""
     offered: dict[str, Mapping[str, str]] = {}
     if form.caller.scope(Right.SAVE) != frozenset():
@@ -226,15 +209,15 @@ def quick_chips(form: FilterForm) -> list[Chip]:
     for title, values in offered.items():
         current = values.items() <= form.given.items()
         changes = dict.fromkeys(values, "") if current else values
-        chips.append(Chip(title=title, address=form.address(**changes), current=current))
+        chips.append({"title": title, "address": form.address(**changes), "current": current})
     return chips
 
 
-def tag_chip(form: FilterForm, tag: str) -> Chip:
+def tag_chip(form: FilterForm, tag: str) -> dict[str, Any]:
     tags = form.wanted.get("tag", [])
     rest = [other for other in tags if other != tag]
     wanted = rest if tag in tags else [*tags, tag]
-    return Chip(title=tag, address=form.address(tag=",".join(wanted)), current=tag in tags)
+    return {"title": tag, "address": form.address(tag=",".join(wanted)), "current": tag in tags}
 
 
 MAX_FOLDERS: Final = 300

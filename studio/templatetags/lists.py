@@ -55,4 +55,5 @@ def choose_words(name: str) -> str:
 @register.simple_tag
 def tag_address(form: FilterForm, tag: str) -> str:
     """Return the address that adds a tag to the filters, or removes it if it is already there."""
-    return tag_chip(form, tag).address
+    address: str = tag_chip(form, tag)["address"]
+    return address
