@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import gettext, pgettext, pgettext_lazy
+from django.utils.translation import gettext, gettext_noop, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from studio.field_words import titles
@@ -402,178 +402,140 @@ def _as_object(
     )
 
 
-def _of(event: Event, names: Names, sentence: str, alone: str, **values: Fragment | str) -> Sentence:
+def _of(event: Event, names: Names, forms: tuple[str, str], **values: Fragment | str) -> Sentence:
     """Return the sentence that names the resource, or the form without it."""
+    sentence, alone = forms
     if names.of_one:
-        return Sentence(alone, values)
-    return Sentence(sentence, {"resource": names.resource(event), **values})
+        return Sentence(gettext(alone), values)
+    return Sentence(gettext(sentence), {"resource": names.resource(event), **values})
 
 
-def _describe_created(event: Event, names: Names) -> Sentence:
-    return _as_object(event, names, gettext("{who} created {resource}"), attrgetter("created"))
+_RESTORED: Final = (
+    gettext_noop("{who} restored {version} as {draft} of {resource}"),
+    gettext_noop("{who} restored {version} as {draft}"),
+)
+_SAVED: Final = gettext_noop("{who} saved {draft} of {resource}"), gettext_noop("{who} saved {draft}")
+_SAVED_FIELDS: Final = (
+    gettext_noop("{who} saved {draft} of {resource}: {fields}"),
+    gettext_noop("{who} saved {draft}: {fields}"),
+)
+_PUBLISHED: Final = (
+    gettext_noop("{who} published {version} of {resource}"),
+    gettext_noop("{who} published {version}"),
+)
+_REPLACED: Final = (
+    gettext_noop("{who} published {version} of {resource} in place of {previous}"),
+    gettext_noop("{who} published {version} in place of {previous}"),
+)
+_UNPUBLISHED: Final = (
+    gettext_noop("{who} unpublished {version} of {resource}"),
+    gettext_noop("{who} unpublished {version}"),
+)
+_LABEL_MOVED: Final = {
+    ("released", True): (
+        gettext_noop("{who} released label {label} of {resource} on {version}"),
+        gettext_noop("{who} released label {label} on {version}"),
+    ),
+    ("moved", True): (
+        gettext_noop("{who} moved the released label {label} of {resource} from {previous} to {version}"),
+        gettext_noop("{who} moved the released label {label} from {previous} to {version}"),
+    ),
+    ("set", True): (
+        gettext_noop("{who} set label {label} of {resource} on {version} and released it"),
+        gettext_noop("{who} set label {label} on {version} and released it"),
+    ),
+    ("released", False): (
+        gettext_noop("{who} withdrew the release of label {label} of {resource} on {version}"),
+        gettext_noop("{who} withdrew the release of label {label} on {version}"),
+    ),
+    ("moved", False): (
+        gettext_noop("{who} moved label {label} of {resource} from {previous} to {version}"),
+        gettext_noop("{who} moved label {label} from {previous} to {version}"),
+    ),
+    ("set", False): (
+        gettext_noop("{who} set label {label} of {resource} on {version}"),
+        gettext_noop("{who} set label {label} on {version}"),
+    ),
+}
+"""By what happened, and whether the label is released now."""
+_LABEL_REMOVED: Final = (
+    gettext_noop("{who} removed label {label} of {resource} from {version}"),
+    gettext_noop("{who} removed label {label} from {version}"),
+)
+_PRUNED: Final = gettext_noop("{who} pruned {version} of {resource}"), gettext_noop("{who} pruned {version}")
+_VERSION_DELETED: Final = (
+    gettext_noop("{who} deleted {version} of {resource}"),
+    gettext_noop("{who} deleted {version}"),
+)
+_VISIBILITY_CHANGED: Final = (
+    gettext_noop("{who} made {resource} {visibility}"),
+    gettext_noop("{who} made this agent {visibility}"),
+)
+_BOTH_CHANGED: Final = (
+    gettext_noop("{who} changed the metadata of {resource} and made it {visibility}"),
+    gettext_noop("{who} changed the metadata of this agent and made it {visibility}"),
+)
 
 
 def _describe_saved(event: Event, names: Names) -> Sentence:
     source, draft = event.detail.get("restoredFrom"), names.draft(event.version_id)
     if source:
-        return _of(
-            event,
-            names,
-            gettext("{who} restored {version} as {draft} of {resource}"),
-            gettext("{who} restored {version} as {draft}"),
-            version=names.version(source),
-            draft=draft,
-        )
+        return _of(event, names, _RESTORED, version=names.version(source), draft=draft)
     changed = ", ".join(titles(event.detail.get("changedFields") or ()))
     if not changed:
-        return _of(
-            event,
-            names,
-            gettext("{who} saved {draft} of {resource}"),
-            gettext("{who} saved {draft}"),
-            draft=draft,
-        )
-    return _of(
-        event,
-        names,
-        gettext("{who} saved {draft} of {resource}: {fields}"),
-        gettext("{who} saved {draft}: {fields}"),
-        draft=draft,
-        fields=changed,
-    )
+        return _of(event, names, _SAVED, draft=draft)
+    return _of(event, names, _SAVED_FIELDS, draft=draft, fields=changed)
 
 
 def _describe_published(event: Event, names: Names) -> Sentence:
     version = names.version(event.version_id)
     if event.previous_version_id in {"", event.version_id}:
-        return _of(
-            event,
-            names,
-            gettext("{who} published {version} of {resource}"),
-            gettext("{who} published {version}"),
-            version=version,
-        )
-    return _of(
-        event,
-        names,
-        gettext("{who} published {version} of {resource} in place of {previous}"),
-        gettext("{who} published {version} in place of {previous}"),
-        version=version,
-        previous=names.version(event.previous_version_id),
-    )
+        return _of(event, names, _PUBLISHED, version=version)
+    return _of(event, names, _REPLACED, version=version, previous=names.version(event.previous_version_id))
 
 
-def _describe_unpublished(event: Event, names: Names) -> Sentence:
-    return _of(
-        event,
-        names,
-        gettext("{who} unpublished {version} of {resource}"),
-        gettext("{who} unpublished {version}"),
-        version=names.version(event.previous_version_id),
-    )
-
-
-def _label_moved(event: Event, names: Names) -> Sentence:
+def _describe_label(event: Event, names: Names) -> Sentence:
     before, now = event.previous_version_id, event.version_id
-    sentences = _label_sentences(released=bool(event.detail.get("released")))
-    how = "released" if before == now else "moved" if before else "set"
+    what = "released" if before == now else "moved" if before else "set"
     values: dict[str, Fragment | str] = {"label": event.label, "version": names.version(now)}
-    if how == "moved":
+    if what == "moved":
         values["previous"] = names.version(before)
-    sentence, alone = sentences[how]
-    return _of(event, names, sentence, alone, **values)
-
-
-def _label_sentences(*, released: bool) -> Mapping[str, tuple[str, str]]:
-    if released:
-        return {
-            "released": (
-                gettext("{who} released label {label} of {resource} on {version}"),
-                gettext("{who} released label {label} on {version}"),
-            ),
-            "moved": (
-                gettext("{who} moved the released label {label} of {resource} from {previous} to {version}"),
-                gettext("{who} moved the released label {label} from {previous} to {version}"),
-            ),
-            "set": (
-                gettext("{who} set label {label} of {resource} on {version} and released it"),
-                gettext("{who} set label {label} on {version} and released it"),
-            ),
-        }
-    return {
-        "released": (
-            gettext("{who} withdrew the release of label {label} of {resource} on {version}"),
-            gettext("{who} withdrew the release of label {label} on {version}"),
-        ),
-        "moved": (
-            gettext("{who} moved label {label} of {resource} from {previous} to {version}"),
-            gettext("{who} moved label {label} from {previous} to {version}"),
-        ),
-        "set": (
-            gettext("{who} set label {label} of {resource} on {version}"),
-            gettext("{who} set label {label} on {version}"),
-        ),
-    }
-
-
-def _label_removed(event: Event, names: Names) -> Sentence:
-    return _of(
-        event,
-        names,
-        gettext("{who} removed label {label} of {resource} from {version}"),
-        gettext("{who} removed label {label} from {version}"),
-        label=event.label,
-        version=names.version(event.previous_version_id),
-    )
-
-
-def _version_deleted(event: Event, names: Names) -> Sentence:
-    version = names.version(event.version_id)
-    if event.detail.get("pruned"):
-        sentences = gettext("{who} pruned {version} of {resource}"), gettext("{who} pruned {version}")
-    else:
-        sentences = gettext("{who} deleted {version} of {resource}"), gettext("{who} deleted {version}")
-    return _of(event, names, *sentences, version=version)
+    return _of(event, names, _LABEL_MOVED[what, bool(event.detail.get("released"))], **values)
 
 
 def _describe_updated(event: Event, names: Names) -> Sentence:
     fields, to = event.detail.get("fields") or [], str(event.detail.get("to", ""))
-    visibility = str(VISIBILITIES.get(to, to))
     if "visibility" not in fields:
         sentence = gettext("{who} changed the metadata of {resource}")
         return _about(event, names, sentence, attrgetter("metadata_changed"))
     # Only agents have a visibility.
-    if "metadata" not in fields:
-        return _of(
-            event,
-            names,
-            gettext("{who} made {resource} {visibility}"),
-            gettext("{who} made this agent {visibility}"),
-            visibility=visibility,
-        )
-    return _of(
-        event,
-        names,
-        gettext("{who} changed the metadata of {resource} and made it {visibility}"),
-        gettext("{who} changed the metadata of this agent and made it {visibility}"),
-        visibility=visibility,
-    )
-
-
-def _describe_deleted(event: Event, names: Names) -> Sentence:
-    return _as_object(event, names, gettext("{who} deleted {resource}"), attrgetter("deleted"))
+    forms = _BOTH_CHANGED if "metadata" in fields else _VISIBILITY_CHANGED
+    return _of(event, names, forms, visibility=str(VISIBILITIES.get(to, to)))
 
 
 _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Sentence]]] = {
-    "created": _describe_created,
+    "created": lambda event, names: _as_object(
+        event, names, gettext("{who} created {resource}"), attrgetter("created")
+    ),
     "versionCreated": _describe_saved,
     "published": _describe_published,
-    "unpublished": _describe_unpublished,
-    "labelMoved": _label_moved,
-    "labelRemoved": _label_removed,
-    "versionDeleted": _version_deleted,
+    "unpublished": lambda event, names: _of(
+        event, names, _UNPUBLISHED, version=names.version(event.previous_version_id)
+    ),
+    "labelMoved": _describe_label,
+    "labelRemoved": lambda event, names: _of(
+        event, names, _LABEL_REMOVED, label=event.label, version=names.version(event.previous_version_id)
+    ),
+    "versionDeleted": lambda event, names: _of(
+        event,
+        names,
+        _PRUNED if event.detail.get("pruned") else _VERSION_DELETED,
+        version=names.version(event.version_id),
+    ),
     "updated": _describe_updated,
-    "deleted": _describe_deleted,
+    "deleted": lambda event, names: _as_object(
+        event, names, gettext("{who} deleted {resource}"), attrgetter("deleted")
+    ),
 }
 
 
