@@ -7,7 +7,7 @@ They belong to one resource and not to its id: a later resource with the same id
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -323,11 +323,8 @@ def change_examples(form: ContextForm, wanted: str) -> int:
     The form then contains a message about the result, and the typed values. Raises `NotFound` if the resource
     is gone, and `Forbidden` for callers who may not save.
     """
-    action = _ACTIONS.get(wanted)
-    if action is None:
-        return 200
     try:
-        form.message = action(form)
+        form.message = _act(form, wanted)
     except ExampleConflict as conflict:
         form.errors.append(conflict.message)
         form.is_outdated = True
@@ -335,49 +332,34 @@ def change_examples(form: ContextForm, wanted: str) -> int:
     except Invalid as error:
         form.note(error.issues)
         return 409 if error.code == "example_taken" else 400
-    form.name = ""
+    if form.message:
+        form.name = ""
     return 200
 
 
-def _save_as(form: ContextForm) -> str:
-    form.choose(form.examples.add(form.name, form.read()))
-    return _("Saved as the example “%(name)s”.") % {"name": form.chosen}
-
-
-def _save(form: ContextForm) -> str:
-    form.choose(form.examples.change(_chosen(form), form.read()))
-    return _("The example “%(name)s” is saved.") % {"name": form.chosen}
-
-
-def _rename(form: ContextForm) -> str:
-    form.choose(form.examples.rename(_chosen(form), form.name))
-    return _("The example is now called “%(name)s”.") % {"name": form.chosen}
-
-
-def _delete(form: ContextForm) -> str:
-    deleted = _chosen(form)
-    form.examples.delete(deleted)
-    form.choose(None)
-    form.deleted = deleted
-    return _("The example “%(name)s” is deleted. What it held is still filled in.") % {"name": deleted}
-
-
-def _undelete(form: ContextForm) -> str:
-    context = canonical.parse(form.posted["deleted_context"].typed, field="context")
-    form.choose(form.examples.add(form.posted["deleted_name"].as_line, context))
-    return _("The example “%(name)s” is back.") % {"name": form.chosen}
-
-
-def _chosen(form: ContextForm) -> Example:
-    if form.chosen is None:
+def _act(form: ContextForm, wanted: str) -> str:
+    """Perform the action, and return the message about the result; empty for other buttons."""
+    if wanted in {"save", "rename", "delete"} and form.chosen is None:
         raise Invalid.field("example", _("Choose an example first."))
-    return form.chosen
-
-
-_ACTIONS: Final[dict[str, Callable[[ContextForm], str]]] = {
-    "save_as": _save_as,
-    "save": _save,
-    "rename": _rename,
-    "delete": _delete,
-    "undelete": _undelete,
-}
+    match wanted, form.chosen:
+        case "save_as", _example:
+            form.choose(form.examples.add(form.name, form.read()))
+            message = _("Saved as the example “%(name)s”.")
+        case "save", Example() as example:
+            form.choose(form.examples.change(example, form.read()))
+            message = _("The example “%(name)s” is saved.")
+        case "rename", Example() as example:
+            form.choose(form.examples.rename(example, form.name))
+            message = _("The example is now called “%(name)s”.")
+        case "delete", Example() as example:
+            form.examples.delete(example)
+            form.choose(None)
+            form.deleted = example
+            message = _("The example “%(name)s” is deleted. What it held is still filled in.")
+        case "undelete", _example:
+            context = canonical.parse(form.posted["deleted_context"].typed, field="context")
+            form.choose(form.examples.add(form.posted["deleted_name"].as_line, context))
+            message = _("The example “%(name)s” is back.")
+        case _:
+            return ""
+    return message % {"name": form.chosen or form.deleted}

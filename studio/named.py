@@ -6,7 +6,7 @@ import re
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -25,7 +25,6 @@ from studio.marks import Shown, marked
 from studio.permissions import caller_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.texts import clusters
-from versioning.editor.catalog import Catalog
 from versioning.editor.memberships import workspaces_with
 from versioning.models.accounts import accounts_named
 from versioning.models.text_keys import contains_caseless
@@ -120,18 +119,14 @@ def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[t
     wanted: dict[str, set[str]] = {}
     for slug, resource_id in references:
         wanted.setdefault(slug, set()).add(resource_id)
-    return {
-        (slug, resource_id): shortened(name)
-        for slug, kind in KINDS_BY_SLUG.items()
-        if slug in wanted
-        for resource_id, name in _names(kind.catalog(caller), wanted[slug])
-    }
-
-
-def _names(catalog: Catalog, ids: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the names of those of the resources that are stored or defined in code; one query."""
-    yield from ((agent_id, catalog.in_code[agent_id].name) for agent_id in ids & catalog.in_code.keys())
-    yield from ((resource.pk, entry.name) for resource, entry in catalog.some(sorted(ids)))
+    names: dict[tuple[str, str], str] = {}
+    for slug, ids in wanted.items():
+        if slug in KINDS_BY_SLUG:
+            catalog = KINDS_BY_SLUG[slug].catalog(caller)
+            in_code = {agent_id: catalog.in_code[agent_id].name for agent_id in ids & catalog.in_code.keys()}
+            stored = {resource.pk: entry.name for resource, entry in catalog.some(sorted(ids))}
+            names |= {(slug, pk): shortened(name) for pk, name in {**in_code, **stored}.items()}
+    return names
 
 
 def named_like(text: str, caller: Caller) -> Q:

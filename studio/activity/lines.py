@@ -69,24 +69,23 @@ def lines_of(
     }
     keys = ApiKey.objects.filter(prefix__in=set(prefixes.values())) if prefixes else ApiKey.objects.none()
     key_names = dict(keys.values_list("prefix", "name"))
-    return [
-        Line(
-            event=event,
-            sentence=describe_event(event, names, _you(event, caller) if as_you else ""),
-            comparison=found.comparison(event),
-            key_prefix=prefixes.get(event, ""),
-            key_name=key_names.get(prefixes.get(event, ""), ""),
-            together=found.named.get((event.position, event.ordinal)) if event.resource_id else None,
+    lines = []
+    for event in events:
+        is_own = event.actor and event.actor == caller.username and event.via == Via.STUDIO
+        who = ""
+        if as_you and is_own:
+            who = _("You, in another window,").format(name=person_name(event.actor, Place.NAMED))
+        lines.append(
+            Line(
+                event=event,
+                sentence=describe_event(event, names, who),
+                comparison=found.comparison(event),
+                key_prefix=prefixes.get(event, ""),
+                key_name=key_names.get(prefixes.get(event, ""), ""),
+                together=found.named.get((event.position, event.ordinal)) if event.resource_id else None,
+            )
         )
-        for event in events
-    ]
-
-
-def _you(event: Event, caller: Caller) -> str:
-    """Return how to address the reader if they did it in the studio; empty for everything else."""
-    if not event.actor or event.actor != caller.username or event.via != Via.STUDIO:
-        return ""
-    return _("You, in another window,").format(name=person_name(event.actor, Place.NAMED))
+    return lines
 
 
 class _Found:
@@ -113,7 +112,13 @@ class _Found:
             for event in reversed(events)
             for version_id in _version_ids(event)
         }
-        self.subjects = {(event.position, event.ordinal): self._subject(event) for event in events}
+        # The addresses of applications' pages about the events, if the caller may open them.
+        self.subjects = {
+            (event.position, event.ordinal): additions.address_of(self._kind(event), event)
+            if event.resource_id and self._is_there(event) and self._may_read_drafts(event)
+            else ""
+            for event in events
+        }
         open_events = [event for event in events if self._may_read_drafts(event)]
         self.named = {
             key: Fragment(named_in_event.title, named_in_event.address)
@@ -167,11 +172,6 @@ class _Found:
             return Fragment(text, number=number)
         address = self._kind(event).address("version", event.resource_id, version_id)
         return Fragment(text, address, number=number)
-
-    def _subject(self, event: Event) -> str:
-        """Return the address of an application's page about the event, if the caller may open it."""
-        is_open = event.resource_id and self._is_there(event) and self._may_read_drafts(event)
-        return additions.address_of(self._kind(event), event) if is_open else ""
 
     def _is_there(self, event: Event) -> bool:
         key = event.resource_kind, event.resource_id

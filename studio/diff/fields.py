@@ -186,7 +186,13 @@ def _outline(value: Any) -> Iterator[str]:
         for item in value:
             yield from _entry("-", item)
     else:
-        yield from _scalar(value).split("\n")
+        if value is None:
+            text = _("nothing")
+        elif isinstance(value, str) and value and not _LIKE_JSON.match(value):
+            text = value
+        else:
+            text = canonical.dump(value) if value not in ({}, []) else _("(empty)")
+        yield from text.split("\n")
 
 
 def _entry(head: str, value: Any) -> Iterator[str]:
@@ -202,14 +208,6 @@ def _entry(head: str, value: Any) -> Iterator[str]:
         return
     yield head
     yield from (f"  {line}" for line in lines)
-
-
-def _scalar(value: Any) -> str:
-    if value is None:
-        return _("nothing")
-    if isinstance(value, str) and value and not _LIKE_JSON.match(value):
-        return value
-    return canonical.dump(value) if value not in ({}, []) else _("(empty)")
 
 
 _WORDS: Final = regex.compile(rf"[{IN_WORDS}_]+")
@@ -544,18 +542,22 @@ def title_of(name: str, change: JsonChange, *, is_list: bool) -> str:
     keys = list(change.path)
     parts: list[str] = []
     if is_list and keys:
-        parts.append(_item(name, keys.pop(0), change.came_from))
+        words: dict[str, Any] = {"number": keys.pop(0), "before": change.came_from}
+        if name != "instructions":
+            parts.append(_("Variant %(number)s") % words)
+        elif change.came_from is not None:
+            parts.append(_("Block %(number)s, block %(before)s before") % words)
+        else:
+            parts.append(_("Block %(number)s") % words)
         keys = keys[1:] if keys[:1] == ["value"] else keys
-    parts += [_member(name, key) for key in keys]
+    for key in keys:
+        if key == "rules":
+            parts.append(str(_WHEN.get(name, _USED_WHEN)))
+        elif key == "description":
+            parts.append(_("description"))
+        elif key not in _NEEDLESS.get(name, ()):
+            parts.append(key)
     return " · ".join(filter(None, parts))
-
-
-def _item(name: str, number: str, came_from: int | None) -> str:
-    if name != "instructions":
-        return _("Variant %(number)s") % {"number": number}
-    if came_from is not None:
-        return _("Block %(number)s, block %(before)s before") % {"number": number, "before": came_from}
-    return _("Block %(number)s") % {"number": number}
 
 
 def is_rewritten(before: Any, after: Any) -> bool:
@@ -642,11 +644,3 @@ def _name_item(block_id: str, names: Mapping[str, str]) -> str:
     if not name or name == block_id:
         return block_id
     return _("%(name)s (%(id)s)") % {"name": name, "id": block_id}
-
-
-def _member(name: str, key: str) -> str:
-    if key == "rules":
-        return str(_WHEN.get(name, _USED_WHEN))
-    if key == "description":
-        return _("description")
-    return "" if key in _NEEDLESS.get(name, ()) else key

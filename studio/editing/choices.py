@@ -54,7 +54,8 @@ def known_models(provider: str, workspace_id: str, caller: Caller) -> dict[str, 
     for agent in get_editor().code.readable_by(caller).values():
         _add(found, provider, agent.model, _("used in %(name)s") % {"name": shortened(agent.name)})
     for config in _configs(workspace_id, caller):
-        for model in _models(config):
+        model = config.get("model") or {}
+        for model in [variant["value"] for variant in model] if isinstance(model, list) else [model]:
             _add(found, provider, model, _used_in(config))
     return found
 
@@ -77,14 +78,6 @@ def _configs(workspace_id: str, caller: Caller) -> Iterable[Config]:
     newest = AGENT.collection.changed_last(workspace_id, limit=MAX_READ, by=caller)
     found = AGENT.collection.newest_readable(newest, limit=MAX_CHARACTERS, by=caller) if newest else {}
     return [found[version].config for version in newest if version in found]
-
-
-def _models(config: Config) -> Iterator[Mapping[str, Any]]:
-    model = config.get("model") or {}
-    if isinstance(model, list):
-        yield from (variant["value"] for variant in model)
-    else:
-        yield model
 
 
 def _add(found: dict[str, str], provider: str, model: Mapping[str, Any] | None, where: str) -> None:

@@ -254,13 +254,18 @@ def _control_for_schema(path: str, declared: Mapping[str, Any]) -> ContextContro
     # Compared one by one, because a list cannot be looked up in a dictionary.
     if len(listed) != 1 or listed[0] not in tuple(_SCALARS):
         return None
+    choices = declared.get("enum")
+    options: list[tuple[str, str]] = []
+    if isinstance(choices, list) and len(canonical.dump(choices)) <= MAX_OPTIONS:
+        texts = [(canonical.dump(value), value) for value in choices if value is not None]
+        options = [(text, value if isinstance(value, str) else text) for text, value in texts]
     return ContextControl(
         path=path,
         type=listed[0],
         format="date" if listed[0] == "string" and declared.get("format") == "date" else "",
         title=shortened(str(declared.get("title") or "")),
         help=shortened(str(declared.get("description") or "")),
-        options=_options(declared.get("enum")),
+        options=options,
     )
 
 
@@ -281,13 +286,6 @@ def _suggesting(control: ContextControl, name: Name) -> ContextControl:
         return control
     fitting = (_format_value(control, value) for value in name.values)
     return replace(control, suggestions=list(islice(filter(None, fitting), MAX_SUGGESTIONS)))
-
-
-def _options(listed: Any) -> list[tuple[str, str]]:
-    if not isinstance(listed, list) or len(canonical.dump(listed)) > MAX_OPTIONS:
-        return []
-    texts = [(canonical.dump(value), value) for value in listed if value is not None]
-    return [(text, value if isinstance(value, str) else text) for text, value in texts]
 
 
 def _is(value: Any, of_type: str) -> bool:
@@ -318,15 +316,13 @@ def _format_value(control: ContextControl, value: Any) -> str:
         return text if text in dict(control.options) else ""
     if not isinstance(value, str):
         return canonical.dump(value)
-    is_line = bool(value.strip()) and _CONTROL_CHARACTERS.isdisjoint(value)
-    return value if is_line and (control.format != "date" or _is_day(value)) else ""
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
+    is_valid = bool(value.strip()) and _CONTROL_CHARACTERS.isdisjoint(value)
+    if control.format == "date":
+        try:
+            is_valid = date.fromisoformat(value).isoformat() == value
+        except ValueError:
+            is_valid = False
+    return value if is_valid else ""
 
 
 def _leaves(node: Input, prefix: str) -> Iterator[tuple[str, Input]]:

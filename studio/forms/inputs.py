@@ -152,10 +152,14 @@ class Reading:
             path = issue.field
             while path and path not in self.places:
                 path = path.rpartition(".")[0]
-            if path:
-                self.places[path].errors.append(_message(issue, path))
-            else:
+            if not path:
                 unplaced.append(issue)
+                continue
+            message, rest = issue.message, issue.field.removeprefix(path).strip(".")
+            if rest and rest not in getattr(message, "values", {}).values():  # the message does not name it
+                problem = message if isinstance(message, Message) else Message(message)
+                message = Message("{problem} ({field})", problem=problem, field=rest)
+            self.places[path].errors.append(message)
         return unplaced
 
 
@@ -184,14 +188,6 @@ def read_json(control: Input, path: str, reading: Reading) -> Any:
     except Invalid as error:
         reading.issues.extend(error.issues)
         return None
-
-
-def _message(issue: Issue, path: str) -> str:
-    rest = issue.field.removeprefix(path).strip(".")
-    if not rest or rest in getattr(issue.message, "values", {}).values():  # the message names it
-        return issue.message
-    problem = issue.message if isinstance(issue.message, Message) else Message(issue.message)
-    return Message("{problem} ({field})", problem=problem, field=rest)
 
 
 def _below(path: str, name: str) -> str:

@@ -270,7 +270,9 @@ class AgentsOfBlock:
         if record is not None and self.caller.may(Right.READ_DRAFTS, record.workspace_id):
             versions.append((record.current, False))
         for version, is_live in versions:
-            config = _served_config(code, version)
+            config = version.config if version else {}
+            if code is not None:  # an override is applied to the code
+                config = merged_config(code, config) if version else code_config(code)
             if any(target == self.block_id for _field, target in referenced_blocks(config)):
                 name = dict(self._named(users, [agent_id])).get(agent_id, agent_id)
                 return BlockInAgent(agent_id, name, config, version, is_live)
@@ -284,13 +286,6 @@ class AgentsOfBlock:
                 raise
             return None
         return record
-
-
-def _served_config(code: CodeAgent | None, version: Snapshot | None) -> Config:
-    """Return the configuration served with a version, if any: an override is applied to the code."""
-    if code is None:
-        return version.config if version else {}
-    return merged_config(code, version.config) if version else code_config(code)
 
 
 SEVERAL: Final = "several"

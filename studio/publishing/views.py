@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
@@ -63,8 +62,14 @@ class DependentsPage(ResourcePage):
         """Return a page (`2`) of the agents whose published, or latest, version refers to the resource."""
         if self.resource is None:
             return ShownDependents(shown=[], total=0, hidden=0)
-        make = partial(self._dependents, status, page)
-        names, number, end, total, hidden = self.known_of_users(f"{status.value} {page}", make)
+
+        def read() -> tuple[list[tuple[str, str]], int, int, int, int]:
+            found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
+            agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
+            names = list(found.named(list(agents.object_list)))
+            return names, agents.number, agents.end_index(), len(found.ids), found.hidden_count
+
+        names, number, end, total, hidden = self.known_of_users(f"{status.value} {page}", read)
         if status is Status.PUBLISHED:
             self.used_by = total + hidden  # so that the head of the page need not query it again
         return ShownDependents(
@@ -77,15 +82,6 @@ class DependentsPage(ResourcePage):
             more=total - end,
             more_address=f"{self.address('usage')}?page={number + 1}",
         )
-
-    def _dependents(
-        self, status: Status, page: str | None
-    ) -> tuple[list[tuple[str, str]], int, int, int, int]:
-        """Return the ids and names on a page, its number and its end; how many there are, and hidden ones."""
-        found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
-        agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
-        names = list(found.named(list(agents.object_list)))
-        return names, agents.number, agents.end_index(), len(found.ids), found.hidden_count
 
 
 class UsagePage(DependentsPage):

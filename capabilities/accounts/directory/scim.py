@@ -280,7 +280,13 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in given.items():
         name = key.lower()
         if name == "active":
-            yield "active", _boolean(value)
+            is_text = isinstance(value, str) and value.lower() in {
+                "true",
+                "false",
+            }  # as some directories send it
+            if not is_text and not isinstance(value, bool):
+                raise invalid("active must be true or false.")
+            yield "active", value.lower() == "true" if is_text else value
         elif name == "emails":
             yield from _mail(value)
         elif name == "name" and value is not None:
@@ -292,14 +298,6 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             )
         elif name in {"username", "externalid", "displayname"}:
             yield _TEXTS[name], _text(key, value)
-
-
-def _boolean(value: Any) -> bool:
-    if isinstance(value, str) and value.lower() in {"true", "false"}:  # as some directories send it
-        return value.lower() == "true"
-    if not isinstance(value, bool):
-        raise invalid("active must be true or false.")
-    return value
 
 
 def _mail(value: Any) -> Iterator[tuple[str, Any]]:
