@@ -54,8 +54,8 @@ def known_models(provider: str, workspace_id: str, caller: Caller) -> dict[str, 
     for agent in get_editor().code.readable_by(caller).values():
         _add(found, provider, agent.model, _("used in %(name)s") % {"name": shortened(agent.name)})
     for config in _configs(workspace_id, caller):
-        model = config.get("model") or {}
-        for model in [variant["value"] for variant in model] if isinstance(model, list) else [model]:
+        value = config.get("model") or {}
+        for model in [variant["value"] for variant in value] if isinstance(value, list) else [value]:
             _add(found, provider, model, _used_in(config))
     return found
 

@@ -280,10 +280,8 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in given.items():
         name = key.lower()
         if name == "active":
-            is_text = isinstance(value, str) and value.lower() in {
-                "true",
-                "false",
-            }  # as some directories send it
+            # Some directories send it as a text.
+            is_text = isinstance(value, str) and value.lower() in {"true", "false"}
             if not is_text and not isinstance(value, bool):
                 raise invalid("active must be true or false.")
             yield "active", value.lower() == "true" if is_text else value
