@@ -169,6 +169,18 @@ LINE_BREAK: Final = "\r\n"
 """The line break that browsers send."""
 
 
+def errors_at_fields(
+    error: Invalid | IdTaken | Forbidden, fields: Mapping[str, str]
+) -> tuple[dict[str, str], int]:
+    """Return the errors of a verb that makes a resource, by field, and the status of the answer.
+
+    `fields` are the fields of the form, by the names that the verb has for them, where these differ.
+    """
+    if isinstance(error, Invalid):
+        return {fields.get(issue.field, issue.field): issue.message for issue in error.issues}, 400
+    return ({"id": error.message}, 409) if isinstance(error, IdTaken) else ({"workspace": error.message}, 403)
+
+
 class CreatePage(StudioPage):
     """A new resource, which begins as a draft."""
 
@@ -203,19 +215,11 @@ class CreatePage(StudioPage):
                 publish=False,
                 by=self.caller,
             )
-        except Invalid as error:
-            first = {self.kind.text_field: "text"} if choice is None else {choice.field: "choice"}
-            fields = {"workspaceId": "workspace", **first}
-            return self._form(
-                given,
-                {fields.get(issue.field, issue.field): issue.message for issue in error.issues},
-                self._workspaces(),
-                status=400,
-            )
-        except IdTaken as error:
-            return self._form(given, {"id": error.message}, self._workspaces(), status=409)
-        except Forbidden as error:
-            return self._form(given, {"workspace": error.message}, self._workspaces(), status=403)
+        except (Invalid, IdTaken, Forbidden) as error:
+            first = self.kind.text_field if choice is None else choice.field
+            fields = {"workspaceId": "workspace", first: "text" if choice is None else "choice"}
+            errors, status = errors_at_fields(error, fields)
+            return self._form(given, errors, self._workspaces(), status=status)
         resource_id = made.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
         message %= {"name": shortened(given["name"].strip(), _MAX_TOLD)}
@@ -265,7 +269,6 @@ def usual_id(text: str) -> str:
 
 COPIED_FIELDS: Final = ("id", "name", "workspace", "proposed")
 _MAX_TRIES: Final = 50
-_FIELD_OF: Final = {"newId": "id", "workspaceId": "workspace"}
 
 
 class DuplicatePage(ResourcePage):
@@ -280,13 +283,9 @@ class DuplicatePage(ResourcePage):
         given = {name: request.POST.get(name, "").strip() for name in COPIED_FIELDS}
         try:
             made = self._copy(given)
-        except IdTaken as error:
-            return self._form(given, {"id": error.message}, status=409)
-        except Invalid as error:
-            errors = {_FIELD_OF.get(issue.field, issue.field): issue.message for issue in error.issues}
-            return self._form(given, errors, status=400)
-        except Forbidden as error:
-            return self._form(given, {"workspace": error.message}, status=403)
+        except (Invalid, IdTaken, Forbidden) as error:
+            errors, status = errors_at_fields(error, {"newId": "id", "workspaceId": "workspace"})
+            return self._form(given, errors, status=status)
         message = _("“%(name)s” is copied. The copy is a draft, and has no live version.")
         return self.go(self.kind.address("change", made.resource.pk), message % {"name": self.summary.name})
 

@@ -32,7 +32,7 @@ from studio.workspaces.views import (
     invitation_address,
 )
 from versioning.domain.access import Right, Role, roles_with
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import NotFound, VersioningError
 from versioning.editor.workspaces import LastAdmin
 from versioning.models import Invitation, Membership
 from versioning.models.accounts import account, name_fields, name_of
@@ -168,10 +168,12 @@ class MemberPage(MembersPage):
         message = _("Nothing was changed: %(problem)s") % {"problem": problem % {"person": self.named}}
         return self.go(self.address("members"), message, level=messages.ERROR)
 
-    def refuse_last_admin(self) -> HttpResponseRedirect:
-        return self.refuse(
-            _("%(person)s is the last admin of this workspace: make someone else an admin first.")
-        )
+    def failed(self, error: VersioningError) -> HttpResponse:
+        if isinstance(error, LastAdmin):
+            return self.refuse(
+                _("%(person)s is the last admin of this workspace: make someone else an admin first.")
+            )
+        return super().failed(error)
 
 
 class RolePage(MemberPage):
@@ -181,10 +183,7 @@ class RolePage(MemberPage):
         role = request.POST.get("role", "")
         if role not in list(Role):
             return self.refuse(_("%(person)s needs one of the four roles."))
-        try:
-            changed = self.verbs.change_role(self.workspace_id, self.username, Role(role), by=self.caller)
-        except LastAdmin:
-            return self.refuse_last_admin()
+        changed = self.verbs.change_role(self.workspace_id, self.username, Role(role), by=self.caller)
         is_own = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
         address = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
         words = {"person": self.named, "role": role_name(changed.role)}
@@ -203,10 +202,7 @@ class RemovePage(MemberPage):
         )
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        try:
-            self.verbs.remove(self.workspace_id, self.username, by=self.caller)
-        except LastAdmin:
-            return self.refuse_last_admin()
+        self.verbs.remove(self.workspace_id, self.username, by=self.caller)
         is_own = self.username == self.caller.username and self.caller.everywhere is None
         address = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
         message = _("%(person)s is no longer a member of this workspace.") % {"person": self.named}

@@ -450,6 +450,12 @@ class OneRollout(ResourcePage):
             raise NotFound
         return self.resource
 
+    def failed(self, error: VersioningError) -> HttpResponse:
+        """Go back to a rollout that has ended, which another person did in the meantime."""
+        if isinstance(error, RolloutEnded):
+            return self.go(address(self.rollout), error.message)
+        return super().failed(error)
+
     def show_rollout(self, *, status: int = 200, **context: Any) -> HttpResponse:
         rollout, may_publish = self.rollout, self.may(Right.PUBLISH)
         is_running = rollout.state == State.RUNNING
@@ -534,13 +540,6 @@ class Target(OneRollout, FormPage):
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.go(address(self.rollout))
 
-    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        _of_resource = self.rollout
-        try:
-            return super().post(request, **ids)
-        except RolloutEnded as error:
-            return self.go(address(self.rollout), error.message)
-
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         return self.show_rollout(status=status, **{self.form_name: form}, **context)
 
@@ -614,8 +613,8 @@ class CompletePage(OneRollout, DifferencesPage):
         version = self.version
         try:
             Rollouts.current().complete(str(self.rollout.pk), self.arm.name, by=self.caller)
-        except RolloutEnded as error:
-            return self.go(address(self.rollout), error.message)
+        except RolloutEnded:
+            raise
         except (Invalid, Conflict):
             return self.ask(status=409)
         except Forbidden:
