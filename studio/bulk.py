@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 from editor_client.shared.tags import listed_in
 
 from studio import unsaved
@@ -30,6 +30,9 @@ from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result, publish_chosen
 from versioning.editor.bulk_changes import label_chosen, tag_chosen
 from versioning.editor.catalog import Wanted
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 LATER: Final = "later"
 """The field with the chosen resources of other workspaces, whose turn comes afterwards."""
@@ -215,9 +218,19 @@ class BulkPage(ChosenPage):
 
     report_template: str
 
-    @abstractmethod
+    asks: StrPromise
+    """The question, with the `count` of resources."""
+    all_done: StrPromise
+    """The result with how many are `done`, if none was refused."""
+    some_refused: StrPromise
+    """The result with how many are `done`, and how many were `refused`."""
+
+    def question(self, count: int) -> str:
+        return str(self.asks % {"count": count})
+
     def result(self, done: int, refused: int) -> str:
-        """Return the result in one sentence."""
+        words = self.some_refused if refused else self.all_done
+        return str(words % {"done": done, "refused": refused})
 
     @abstractmethod
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
@@ -258,14 +271,9 @@ class LabelChosenPage(BulkPage):
 
     ask_template = "studio/bulk/label.html"
     report_template = "studio/bulk/labelled.html"
-
-    def question(self, count: int) -> str:
-        return ngettext("Label %(count)s resource", "Label %(count)s resources", count) % {"count": count}
-
-    def result(self, done: int, refused: int) -> str:
-        if not refused:
-            return ngettext("%(done)s labelled", "%(done)s labelled", done) % {"done": done}
-        return _("%(done)s labelled, %(refused)s not") % {"done": done, "refused": refused}
+    asks = ngettext_lazy("Label %(count)s resource", "Label %(count)s resources", "count")
+    all_done = ngettext_lazy("%(done)s labelled", "%(done)s labelled", "done")
+    some_refused = gettext_lazy("%(done)s labelled, %(refused)s not")
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
         return "" if draft.may_publish else _("You may not set labels in its workspace.")
@@ -291,14 +299,9 @@ class TagChosenPage(BulkPage):
 
     ask_template = "studio/bulk/tag.html"
     report_template = "studio/bulk/tagged.html"
-
-    def question(self, count: int) -> str:
-        return ngettext("Tag %(count)s resource", "Tag %(count)s resources", count) % {"count": count}
-
-    def result(self, done: int, refused: int) -> str:
-        if not refused:
-            return ngettext("%(done)s tagged", "%(done)s tagged", done) % {"done": done}
-        return _("%(done)s tagged, %(refused)s not") % {"done": done, "refused": refused}
+    asks = ngettext_lazy("Tag %(count)s resource", "Tag %(count)s resources", "count")
+    all_done = ngettext_lazy("%(done)s tagged", "%(done)s tagged", "done")
+    some_refused = gettext_lazy("%(done)s tagged, %(refused)s not")
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
         may = self.caller.may(Right.SAVE, draft.resource.workspace_id)
@@ -320,14 +323,9 @@ class PublishChosenPage(BulkPage):
 
     ask_template = "studio/bulk/publish.html"
     report_template = "studio/bulk/published.html"
-
-    def question(self, count: int) -> str:
-        return ngettext("Publish %(count)s draft?", "Publish %(count)s drafts?", count) % {"count": count}
-
-    def result(self, done: int, refused: int) -> str:
-        if not refused:
-            return ngettext("%(done)s published", "%(done)s published", done) % {"done": done}
-        return _("%(done)s published, %(refused)s not") % {"done": done, "refused": refused}
+    asks = ngettext_lazy("Publish %(count)s draft?", "Publish %(count)s drafts?", "count")
+    all_done = ngettext_lazy("%(done)s published", "%(done)s published", "done")
+    some_refused = gettext_lazy("%(done)s published, %(refused)s not")
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
         if choice.version_id == draft.resource.active_id:
