@@ -27,6 +27,9 @@ from versioning.models import SignInAttempts, caller_for
 from versioning.models.accounts import account
 from versioning.models.sign_in_attempts import TooManyAttempts, subject
 
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
 BROWSER_COOKIE: Final = "editor_browser"
 OPENED_INVITATION: Final = "studio.invitation"
 """The session key for the digest of the invitation link that was opened last."""
@@ -110,10 +113,6 @@ def _account_subject(name: str) -> str:
     return subject("account", get_user_model().normalize_username(name))
 
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-
 class ErrorsAtPassword:
     """A form of Django's with a password and its confirmation; Django shows all errors at the second one.
 
@@ -141,9 +140,6 @@ class ErrorsAtPassword:
 class NewPasswordForm(ErrorsAtPassword, SetPasswordForm):  # type: ignore[type-arg]  # Django's class takes none at runtime
     """Chooses a password for a new account."""
 
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 logger = logging.getLogger("studio.signing_in")  # docs/reference/logs.md documents this name
 

@@ -26,8 +26,6 @@ from versioning.models.workspaces import Origin
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 _CLAIMS: Final = {"first_name": "given_name", "last_name": "family_name"}
