@@ -76,7 +76,6 @@ def reasons() -> dict[str, str | Promise]:
 
 
 def overlays() -> dict[str, OverlayWords]:
-    """Return the overlays that can be previewed and tried, by the names of their selectors."""
     return {name: words for extension in REGISTERED for name, words in extension.overlays.items()}
 
 
@@ -88,7 +87,6 @@ def after_saving(then: str) -> AfterSaving | None:
 
 
 def for_you(caller: Caller) -> list[TaskGroup]:
-    """Return what is for the caller to do or to know, most urgent first."""
     return in_order(added(lambda one: one.for_you(caller)))
 
 

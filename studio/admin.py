@@ -134,7 +134,6 @@ class WorkspaceAdmin(EditorAdmin):
         return self.has_administer_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: what was published there would be lost."""
         return False
 
     def get_urls(self) -> list[Any]:

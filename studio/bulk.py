@@ -81,8 +81,6 @@ class Reported:
 
 @dataclass(frozen=True, kw_only=True)
 class AskForm:
-    """A form of the confirmation page: for all workspaces, or for one of several."""
-
     groups: Sequence[OfWorkspace[ChosenResource]]
     later: Sequence[str] = ()
     """The values of the chosen resources in the other forms, which are asked about afterwards."""
@@ -137,7 +135,6 @@ class ChosenPage(StudioPage, ABC):
 
     @property
     def back_address(self) -> str:
-        """The studio page on which the resources were chosen."""
         return safe_next_url(self.request, reverse("studio:waiting"))
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
@@ -174,7 +171,6 @@ class ChosenPage(StudioPage, ABC):
 
     @property
     def later(self) -> Sequence[Choice]:
-        """The chosen resources of other workspaces, which are asked about after these."""
         return chosen(self.request.POST, LATER)
 
     def go_on(self, address: str, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:

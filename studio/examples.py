@@ -56,8 +56,6 @@ class ExampleConflict(VersioningError):
 
 @dataclass(frozen=True)
 class Examples:
-    """The examples of one resource, as one person may see and change them."""
-
     kind: StudioKind
     resource_id: str
     identity: UUID
@@ -213,8 +211,6 @@ NEVER: Final = 0
 
 @dataclass
 class ContextForm:
-    """The fields of a context with their values, as the templates show them."""
-
     controls: Sequence[ContextControl]
     examples: Examples
     posted: Input = field(default_factory=lambda: Input(""))

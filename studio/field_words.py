@@ -43,7 +43,6 @@ _LAST: Final = {
 
 @cache
 def fields_with_words() -> Mapping[str, FieldWords]:
-    """Return the fields of all kinds that have words, in reading order."""
     found = dict(_FIRST)
     for kind in KINDS:  # what the first kind says of a field counts for all others that say nothing
         found |= {name: words for name, words in kind.words.fields.items() if name not in found}

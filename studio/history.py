@@ -61,7 +61,6 @@ MAX_PERIODS: Final = 2
 
 
 def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[dict[str, Any]]:
-    """Return the periods of a version, newest first."""
     newest: list[dict[str, Any]] = []
     for period in reversed(periods[-MAX_PERIODS:]):
         others = [other for other in periods if other is not period]
@@ -237,7 +236,6 @@ class HistoryPage(VersionLinksPage):
 
     @cached_property
     def today(self) -> datetime.date:
-        """The day on which the page is shown."""
         return timezone.localdate()
 
     def _items(
@@ -369,13 +367,10 @@ class OneVersionPage(VersionLinksPage):
         return {self.request.POST.get("tag", "")}
 
     def seen_too_late(self) -> HttpResponse:
-        """Return to the history, which shows what happened in the meantime."""
         return self.back("history", str(SEEN_TOO_LATE), level=messages.ERROR)
 
 
 class VersionPage(OneVersionPage):
-    """One version: its content and its actions."""
-
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         return self.show()
 
@@ -487,8 +482,6 @@ class LabelsPage(VersionPage):
 
 
 class DeleteVersionPage(OneVersionPage):
-    """Asks for confirmation before a version is deleted permanently."""
-
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         found = self.version()
         return self.page(

@@ -87,7 +87,6 @@ class ScriptCatalog(JavaScriptCatalog):
 
 
 def translated_apps() -> list[AppConfig]:
-    """Return the applications with translated scripts: those with pages of the studio."""
     foreign = ("django.", "rest_framework", "django_filters")
     return [
         config
@@ -121,7 +120,6 @@ def zone_of_browser(request: HttpRequest) -> str:
 
 
 def zone_of_pages(request: HttpRequest) -> ZoneInfo:
-    """Return the time zone in which pages show times to the person of the request."""
     chosen = preferences_of(request).time_zone
     return ZoneInfo(chosen if chosen in known_zones() else zone_of_browser(request) or UTC)
 

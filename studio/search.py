@@ -138,8 +138,6 @@ class SearchPage(StudioPage):
 
 
 class SuggestionsPage(StudioPage):
-    """The first results, as options of the search field."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return them as part of a page; none for a text that is too long."""
         text = text_of(request)

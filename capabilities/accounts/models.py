@@ -87,8 +87,6 @@ class FactorKeyUnreadable(KeyUnreadable):
 
 
 class FactorKey(SealedKey):
-    """The key under which second factors are stored."""
-
     purpose = b"the key of the editor's second factors"
     unreadable = FactorKeyUnreadable
 

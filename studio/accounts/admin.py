@@ -139,11 +139,9 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         return self.has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: accounts are created by invitations and commands."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: accounts are deactivated."""
         return False
 
     def get_search_results(
@@ -153,7 +151,6 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         return queryset.filter(contains_words(self.search_fields, search_term)), False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        """Store what was changed, and not what another request has changed meanwhile."""
         obj.save(update_fields=form.changed_data)
 
     def changelist_view(

@@ -43,7 +43,6 @@ def invitations() -> Invitations:
 
 
 def is_invited(request: HttpRequest, user: Any) -> bool:
-    """Return whether an invitation of this user was opened in this browser and can be accepted."""
     try:
         invitation = invitations().find(request.session.get(OPENED_INVITATION, ""))
     except NotFound:

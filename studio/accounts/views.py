@@ -149,8 +149,6 @@ class SessionPage(StudioPage):
 
 
 class LoginPage(LoginView):
-    """The form for passwords, and links to other ways of signing in."""
-
     authentication_form = SignInForm
     template_name = "studio/accounts/login.html"
     http_method_names = ["get", "post", "head"]
@@ -220,8 +218,6 @@ _MARKS: Final = 3
 
 
 class NameForm(forms.Form):
-    """A person's first and last name, as far as the user model has them."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in name_fields():
@@ -271,8 +267,6 @@ def _reserved_names() -> frozenset[str]:
 
 
 class NamePage(FormPage):
-    """Where a person sets the name under which others see them."""
-
     form_class = NameForm
     template = "studio/accounts/name.html"
     title = gettext_lazy("Your name")

@@ -45,7 +45,6 @@ def unread(request: HttpRequest) -> int:
 
 
 def latest_news(request: HttpRequest, limit: int) -> list[Event]:
-    """Return the latest events that concern the person, newest first."""
     return notifications.latest(caller_of(request), get_editor().code, limit)
 
 
@@ -84,8 +83,6 @@ SCOPE: Final = ("resource_kind", "resource_id", "workspace_id")
 
 
 class SinceForm(forms.Form):
-    """The position up to which an open page is up to date, and its scope."""
-
     after = forms.IntegerField(min_value=0, max_value=END)
     resource_kind = forms.ChoiceField(required=False, choices=[(kind.slug, kind.slug) for kind in KINDS])
     resource_id = forms.CharField(required=False, strip=False)
@@ -167,7 +164,6 @@ class SincePage(ResourcePage):
         }
 
     def _comparison(self, resource: VersionedResource, base: str) -> str:
-        """Return the address of the comparison with what was saved since the form was opened."""
         now = resource.current.version_id
         if base in {"", now} or not self.may(Right.READ_DRAFTS):
             return ""

@@ -118,7 +118,6 @@ def name_of(event_type: str) -> str:
 
 
 def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
-    """Yield the types grouped by subject, in their original order."""
     for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
         words = words_about(subject)
         yield TypeGroup(
@@ -185,8 +184,6 @@ def as_fragments(sentence: str, values: Mapping[str, Fragment | str], of: str = 
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """The names and addresses of the resources and versions of events."""
-
     versions: Mapping[str, Fragment] = field(default_factory=dict)
     """By id."""
     resources: Mapping[tuple[str, str, Any], Fragment] = field(default_factory=dict)
@@ -382,7 +379,6 @@ def _sentence_for(event: Event, names: Names) -> Sentence:
 
 
 def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]) -> Sentence:
-    """Return the sentence that names the resource, or the form for the resource's own page."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
     if names.of_one and kind is not None:
         return Sentence(str(alone(kind.words)), {})

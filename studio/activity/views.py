@@ -184,13 +184,10 @@ END: Final = 10**MAX_DIGITS
 
 
 def latest(editor: Editor, caller: Caller, limit: int) -> Sequence[Event]:
-    """Return the latest events that the caller may see, newest first."""
     return editor.event.page(before=END, limit=limit, by=caller).events
 
 
 class ActivityPage(StudioPage):
-    """Everything that the caller may see, newest first."""
-
     of_one = False
     """Whether the page is about one resource."""
     shows_workspace = True
@@ -280,7 +277,6 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
         return {"resource_kind": self.kind.slug, "resource_id": self.summary.resource_id}
 
     def types(self) -> list[str]:
-        """Return the types of events about resources of its kind, and those of other applications."""
         others = {kind.slug for kind in KINDS} - {self.kind.slug}
         return [event_type for event_type in super().types() if event_type.partition(".")[0] not in others]
 

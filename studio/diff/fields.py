@@ -561,7 +561,6 @@ def title_of(name: str, change: JsonChange, *, is_list: bool) -> str:
 
 
 def is_rewritten(before: Any, after: Any) -> bool:
-    """Return whether the notation of a field changed: a text and blocks, one value and variants."""
     if before is None or after is None:
         return False
     return isinstance(before, list) != isinstance(after, list)
@@ -618,7 +617,6 @@ def describe_reference(change: JsonChange, names: Mapping[str, str]) -> str:
 
 
 def block_of(change: JsonChange) -> str:
-    """Return the id of the prompt block of a reference after a change, or before its removal."""
     item = _find_item(change)
     return str(item["id"] if isinstance(item, dict) else item)
 

@@ -208,7 +208,6 @@ class ComparePage(DifferencesPage):
         )
 
     def _choices(self, resource: VersionedResource, sides: Iterable[Side]) -> list[tuple[str, str]]:
-        """Return the versions to choose from: the newest, the live one, and the two on the page."""
         history = self.collection.versions(self.resource_id, by=self.caller)
         newest = [entry.version for entry in Timeline(resource, history.versions)[0:OFFERED]]
         live = [resource.active] if resource.active else []

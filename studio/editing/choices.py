@@ -231,7 +231,6 @@ class NamesPage(EditablePage):
 
 
 def _read(kind: StudioKind, wanted: Sequence[str], caller: Caller) -> list[Config]:
-    """Return the configurations of the readable ones among some resources, in their order."""
     first = wanted[:MAX_NAMED]
     found = kind.collection.newest_readable(first, limit=MAX_NAME_CHARACTERS, by=caller) if first else {}
     return [found[version].config for version in first if version in found]

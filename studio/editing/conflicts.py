@@ -30,8 +30,6 @@ def _half_a_budget() -> PageBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """A form, and what was saved since it was opened."""
-
     is_gone: bool
     """Whether the version that the form began with is gone."""
     theirs: Sequence[FieldDifference]

@@ -178,8 +178,6 @@ def empty_rows() -> dict[str, Input]:
 
 @dataclass(kw_only=True)
 class Submission:
-    """A posted form, compared with the configuration that it started from."""
-
     controls: Input
     began_with: Config | None
     """None if that version is gone."""

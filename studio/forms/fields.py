@@ -293,7 +293,6 @@ _OF_KINDS = {
 
 
 def find_mode(name: str, value: Any) -> str:
-    """Return the mode in which a field with several modes shows a value."""
     mode: str = field_for(name).show(value)["as"]  # type: ignore[call-overload,index,assignment]
     return mode
 

@@ -111,7 +111,6 @@ class Input:
 
     @property
     def rows(self) -> list[Input]:
-        """The children in their order."""
         return list(self.children.values())
 
     @property
@@ -128,7 +127,6 @@ _ATTRIBUTES: Final = frozenset({*dir(Input), *(one.name for one in fields(Input)
 
 
 def controls_of(sent: QueryDict) -> Input:
-    """Return the posted controls, in the order of the page."""
     return Input.of((name, values[-1]) for name, values in sent.lists() if values)
 
 

@@ -99,7 +99,6 @@ class _Touched(NamedTuple):
 
 
 def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, _Touched]:
-    """Return the resources edited or opened last, the latest first."""
     edits = Event.objects.filter(
         position__gt=newest - _EVENTS,
         actor=caller.username or "",

@@ -46,8 +46,6 @@ NEWS: Final = 5
 
 
 class HomePage(StudioPage):
-    """The first page after signing in."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
         if "q" in request.GET:  # the former address of the search
             return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")

@@ -481,8 +481,6 @@ class TryPage(SavedInstructionsPage):
 
 
 class PreviewPage(SavedInstructionsPage):
-    """A context to fill in, and the text of the instructions in that context."""
-
     tab = "preview"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:

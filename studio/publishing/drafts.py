@@ -40,8 +40,6 @@ from versioning.serving.overlays import OverlaidVersion, Versions
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A resource with its newest version and its live version."""
-
     kind: StudioKind
     resource: VersionedResource
     row: Row
@@ -88,7 +86,6 @@ class Draft:
 
     @property
     def version_address(self) -> str:
-        """The address of the page of the newest version."""
         return self.kind.address("version", self.resource.pk, self.newest.version_id)
 
     @property
@@ -133,7 +130,6 @@ def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tu
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
-    """Yield the drafts whose newest version the person saved, newest first."""
     if caller.username is None or caller.scope(Right.SAVE) == frozenset():
         return
     waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE, get_editor().cache)
@@ -172,8 +168,6 @@ PER_PAGE: Final = 25
 
 
 class WaitingPage(StudioPage):
-    """The drafts in the caller's workspaces, newest first, to review and publish."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
         if self.caller.scope(Right.SAVE) == frozenset():
             raise no_drafts(self.caller)

@@ -248,5 +248,4 @@ class BlockOnPage:
 
 
 def blocks_on_page(config: Config, caller: Caller) -> list[BlockOnPage]:
-    """Return the prompt blocks that a configuration refers to and that the caller may read."""
     return [BlockOnPage.of(block) for block in get_editor().prompt.used_in(config, by=caller)]

@@ -89,7 +89,6 @@ class ListPage(StudioPage):
         )
 
     def _rows(self, entries: Sequence[Entry]) -> list[Row]:
-        """Return the rows of a page, with stars for stored resources, and the applications' notes."""
         stored = {entry.id: entry.workspace_id for entry in entries if entry.version}
         starred = find_stars(self.kind, list(stored), self.caller)
         notes = additions.list_notes(self.caller, self.kind, stored)
@@ -182,8 +181,6 @@ def errors_at_fields(
 
 
 class CreatePage(StudioPage):
-    """A new resource, which begins as a draft."""
-
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
@@ -272,8 +269,6 @@ _MAX_TRIES: Final = 50
 
 
 class DuplicatePage(ResourcePage):
-    """Asks for the id of the copy, with a proposal, and creates it."""
-
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         proposed = proposed_copy(self.source.pk)
         return self._form({"id": proposed, "proposed": proposed, "workspace": self.workspace_id})

@@ -146,7 +146,6 @@ def clock(at: datetime.datetime) -> SafeString:
 
 
 def spoken(moment: datetime.datetime, now: datetime.datetime) -> str:
-    """Return how long ago a time is, or the day and the time if it is further away."""
     seconds = int((now - moment).total_seconds())
     if not -MINUTE < seconds < DAY:
         return moment_in_words(moment)

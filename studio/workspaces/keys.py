@@ -97,8 +97,6 @@ class KeyForm(forms.Form):
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
-    """A key in a list."""
-
     key: ApiKey
     reaches: Sequence[Workspace] = ()
     revocable_in: str = ""

@@ -153,8 +153,6 @@ class MembersPage(FormPage, WorkspacePage):
 
 
 class MemberPage(MembersPage):
-    """A page about the member that the address names."""
-
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().setup(request, *args, **kwargs)
         self.username = unquote(kwargs["member"])
@@ -164,7 +162,6 @@ class MemberPage(MembersPage):
         return person_name(self.username, Place.NAMED)
 
     def refuse(self, problem: str) -> HttpResponseRedirect:
-        """Go back to the list, which shows why nothing was done."""
         message = _("Nothing was changed: %(problem)s") % {"problem": problem % {"person": self.named}}
         return self.go(self.address("members"), message, level=messages.ERROR)
 
@@ -191,8 +188,6 @@ class RolePage(MemberPage):
 
 
 class RemovePage(MemberPage):
-    """Asks for confirmation before a membership ends."""
-
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.page(
             "studio/workspaces/remove.html",
@@ -219,8 +214,6 @@ class InvitationLinkPage(MemberPage):
 
 
 class WithdrawPage(MemberPage):
-    """Withdraws a pending invitation."""
-
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:

@@ -90,7 +90,6 @@ class DayField(forms.DateField):
 
 
 def start_of_day(day: datetime.date) -> datetime.datetime:
-    """Return the time at which a day begins."""
     within = max(day, FIRST_DAY)
     return datetime.datetime.combine(within, datetime.time(), tzinfo=timezone.get_current_timezone())
 
@@ -156,7 +155,6 @@ class WorkspacePage(AdministrationPage):
         return super().page(template, title=title, status=status, **{**more, **context})
 
     def _links(self, *, is_setting: bool) -> list[Link]:
-        """Return the links to the settings, or to the other pages, that the caller may open."""
         tabs = [tab for tab in (*SETTINGS, *additions.tabs(), ACTIVITY) if tab.is_setting is is_setting]
         return [
             Link(title=tab.title, address=self.address(tab.page), is_current=tab.page == self.tab)

@@ -35,8 +35,6 @@ class ServiceAccountForm(forms.Form):
 
 
 class ServiceAccountsPage(FormPage, WorkspacePage):
-    """The service accounts of the workspace, and a form for another one."""
-
     asks_password_again = True
     tab = "service_accounts"
     form_class = ServiceAccountForm

@@ -153,8 +153,6 @@ class SessionsPage(StudioPage):
 
 
 class LinksPage(StudioPage):
-    """The providers through which the person can sign in."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
         return self._show()
 

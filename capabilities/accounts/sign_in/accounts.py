@@ -55,7 +55,6 @@ def find_person(provider: Provider, claims: Mapping[str, Any]) -> User:
 
 
 def identity_of(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
-    """Return who the claims identify, if that is known."""
     known = Identity.objects.filter(issuer=provider.issuer, subject=claims["sub"])
     return known.select_related("user").first()
 
@@ -139,7 +138,6 @@ def _take_names(user: User, claims: Mapping[str, Any]) -> None:
 
 
 def list_issuers(user: Any) -> list[str]:
-    """Return the issuers at which a person is known."""
     return list(Identity.objects.filter(user=user).values_list("issuer", flat=True))
 
 

@@ -156,7 +156,6 @@ class SecondStepView(PendingView):
         return self.finish(f"password+{method}")
 
     def _proof(self) -> str | None:
-        """Return what was shown, if it is right."""
         given = self.request.POST
         if given.get("credential"):
             return "webauthn" if webauthn.use(self.request, self.user, given["credential"]) else None

@@ -40,7 +40,6 @@ def qr_code(address: str) -> str:
 
 
 def code_at(secret: str, counter: int) -> str:
-    """Return the code of a step since the epoch."""
     # Not at the top: cryptography takes 7 MiB, and few processes need it.
     from cryptography.hazmat.primitives.hashes import SHA1  # noqa: PLC0415
     from cryptography.hazmat.primitives.twofactor.hotp import HOTP  # noqa: PLC0415
