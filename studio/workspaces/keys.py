@@ -185,21 +185,16 @@ class UnlimitedKeysPage(AdministrationPage):
             raise Forbidden(_("You may not administer any workspace."))
         unlimited = self.editor.key.unlimited(by=self.caller)
         page: Page[ApiKey] = Paginator(unlimited, PER_PAGE).get_page(request.GET.get("page"))
-        keys = list(page.object_list)
-        reach = self.editor.key.reach(keys, by=self.caller)
+        rows, reach = [], self.editor.key.reach(list(page.object_list), by=self.caller)
+        for key in page.object_list:
+            workspaces = reach[key.pk]
+            revocable_in = workspaces[0].pk if workspaces and may_revoke(key, self.caller) else ""
+            rows.append(KeyRow(key=key, reaches=workspaces, revocable_in=revocable_in))
         return self.page(
             "studio/workspaces/unlimited_keys.html",
             title=_("Keys that reach several workspaces"),
             page=page,
-            rows=[
-                KeyRow(
-                    key=key,
-                    reaches=workspaces,
-                    revocable_in=workspaces[0].pk if workspaces and may_revoke(key, self.caller) else "",
-                )
-                for key in keys
-                for workspaces in [reach[key.pk]]
-            ],
+            rows=rows,
             list_address=reverse(f"{ROUTE}changelist"),
         )
 

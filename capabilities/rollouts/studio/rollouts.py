@@ -600,8 +600,9 @@ class CompletePage(OneRollout, DifferencesPage):
 
     @property
     def version(self) -> Snapshot:
-        arm: Snapshot = self.collection.version(self.resource_id, self.arm.version_id, by=self.caller).version
-        return arm
+        resolved = self.collection.version(self.resource_id, self.arm.version_id, by=self.caller)
+        version: Snapshot = resolved.version
+        return version
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.ask()
