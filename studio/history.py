@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -32,6 +32,7 @@ from studio.dates import (
 )
 from studio.diff.fields import Condition, as_text, is_reference, readable
 from studio.diff.views import PREVIOUS
+from studio.extensions import Action
 from studio.field_words import in_reading_order, titles, words_of
 from studio.limits import PageBudget
 from studio.named import Place, person_name
@@ -60,19 +61,27 @@ MAX_PERIODS: Final = 2
 """How many periods of a version a page shows; further ones are counted."""
 
 
-def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[dict[str, Any]]:
-    newest: list[dict[str, Any]] = []
+@dataclass(frozen=True, kw_only=True)
+class LiveWords:
+    words: str
+    exact: str
+    """The same with times of day, also in UTC."""
+    is_current: bool
+
+
+def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveWords]:
+    newest = []
     for period in reversed(periods[-MAX_PERIODS:]):
         others = [other for other in periods if other is not period]
         moments = [moment for other in others for moment in (other.since, other.until)]
         days = {day_of(moment) for moment in moments if moment is not None}
         words = _words(period, today, days)
-        newest.append({"words": words, "exact": _exact(period), "is_current": period.is_current})
+        newest.append(LiveWords(words=words, exact=_exact(period), is_current=period.is_current))
     more = len(periods) - len(newest)
     if more:
         words = ngettext("live %(count)s more time", "live %(count)s more times", more) % {"count": more}
         exact = "; ".join(_exact(period) for period in reversed(periods[:-MAX_PERIODS]))
-        newest.append({"words": words, "exact": exact, "is_current": False})
+        newest.append(LiveWords(words=words, exact=exact, is_current=False))
     return newest
 
 
@@ -143,6 +152,27 @@ APPLICATION: Final = "-"
 """Stands in the address for versions saved by the application; no user name looks like this."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    entry: Entry
+    links: Mapping[str, str]
+    live: Sequence[LiveWords]
+    is_current: bool
+    """Whether it is the version that work goes on from, so that restoring it would change nothing."""
+    may_delete: bool
+    is_from: bool
+    """Whether it is preselected as one of the two versions to compare."""
+    is_to: bool
+    notes: Sequence[SafeString] = ()
+    actions: Sequence[Action] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Day:
+    title: str
+    items: Sequence[Item]
+
+
 class HistoryPage(VersionLinksPage):
     """All versions, newest first, below a summary of the live version and pending changes."""
 
@@ -176,8 +206,8 @@ class HistoryPage(VersionLinksPage):
             query=urlencode(self.filters),
             items=items,
             days=[
-                {"title": f"{day_in_words(day)}{note}", "items": list(together)}
-                for day, together in groupby(items, lambda item: day_of(item["entry"].version.created_at))
+                Day(title=f"{day_in_words(day)}{note}", items=list(together))
+                for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at))
             ],
             authors=[(name or APPLICATION, person_name(name, Place.NAMED)) for name in authors],
             chosen_author=self.filters.get("author", ""),
@@ -238,9 +268,7 @@ class HistoryPage(VersionLinksPage):
     def today(self) -> datetime.date:
         return timezone.localdate()
 
-    def _items(
-        self, resource: VersionedResource, entries: Sequence[Entry], lived: LivePeriods
-    ) -> list[dict[str, Any]]:
+    def _items(self, resource: VersionedResource, entries: Sequence[Entry], lived: LivePeriods) -> list[Item]:
         shown = {entry.version.version_id for entry in entries}
         both_shown = resource.has_draft and {resource.active_id, resource.latest_id} <= shown
         newest = [entry.version.version_id for entry in entries[:2]]
@@ -248,25 +276,23 @@ class HistoryPage(VersionLinksPage):
         oldest_id = oldest_of(resource)
         notes = additions.notes(self.caller, self.kind, resource, [entry.version for entry in entries])
         return [
-            {
-                "entry": entry,
-                "links": {
+            Item(
+                entry=entry,
+                links={
                     **self.links(resource, entry),
                     "with_previous": ""
                     if entry.version.version_id == oldest_id
                     else f"{self.address('compare')}?"
                     + urlencode({"from": PREVIOUS, "to": entry.version.version_id}),
                 },
-                "live": live_in_words(lived.by_version.get(entry.version.version_id, ()), self.today),
-                # The version that work goes on from: restoring it would change nothing.
-                "is_current": entry.version.version_id == resource.current.version_id,
-                "may_delete": self.may_delete(entry),
-                # Whether it is preselected as one of the two versions to compare.
-                "is_from": entry.version.version_id in older,
-                "is_to": entry.version.version_id == to,
-                "notes": notes.get(entry.version.version_id, ()),
-                "actions": additions.actions(self.caller, self.kind, resource, entry.version),
-            }
+                live=live_in_words(lived.by_version.get(entry.version.version_id, ()), self.today),
+                is_current=entry.version.version_id == resource.current.version_id,
+                may_delete=self.may_delete(entry),
+                is_from=entry.version.version_id in older,
+                is_to=entry.version.version_id == to,
+                notes=notes.get(entry.version.version_id, ()),
+                actions=additions.actions(self.caller, self.kind, resource, entry.version),
+            )
             for entry in entries
         ]
 
@@ -357,7 +383,13 @@ class OneVersionPage(VersionLinksPage):
         previous = previous_of(resource, version) if self.may(Right.READ_DRAFTS) else None
         return entry_of(resource, version, labels, previous)
 
-    def link(self, version: Snapshot, words: str) -> SafeString:
+    def link(self, version: Snapshot) -> SafeString:
+        return self._link(version, title_of(version))
+
+    def link_within(self, version: Snapshot) -> SafeString:
+        return self._link(version, reference_to(version))
+
+    def _link(self, version: Snapshot, words: str) -> SafeString:
         return format_html(
             '<a class="link" href="{}">{}</a>', self.address("version", version.version_id), words
         )
@@ -424,11 +456,7 @@ class RestorePage(OneVersionPage):
         )
         if saved.resource.repeats_live:
             message = _("{copy} is a copy of {source}, and is the same as what is live.")
-        told = format_html(
-            message,
-            copy=self.link(saved.version, title_of(saved.version)),
-            source=self.link(self.version(), title_of(self.version())),
-        )
+        told = format_html(message, copy=self.link(saved.version), source=self.link(self.version()))
         next_page = "change" if request.POST.get("then") == "change" else "history"
         return self.back(next_page, self.with_next_steps(told, saved.resource, saved.version))
 
@@ -471,9 +499,7 @@ class LabelsPage(VersionPage):
         told = format_html(message, label=name)
         if came_from is None:
             return told
-        where = format_html(
-            _("It was at {version} before."), version=self.link(came_from, reference_to(came_from))
-        )
+        where = format_html(_("It was at {version} before."), version=self.link_within(came_from))
         return format_html("{} {}", told, where)
 
     def remove(self, name: str) -> str:

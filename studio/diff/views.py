@@ -55,6 +55,13 @@ class Side:
     state: State | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    title: str
+    address: str
+    is_current: bool
+
+
 class DifferencesPage(ResourcePage):
     blocks: Mapping[str, BlockOnPage] = MappingProxyType({})
     """The prompt blocks that the differing configurations refer to, by id."""
@@ -102,7 +109,7 @@ class DifferencesPage(ResourcePage):
             for parameter, value in {**self.parameters, PARAMETER: layout}.items():
                 query[parameter] = value
             layouts.append(
-                {"title": name, "address": f"?{query.urlencode()}", "is_current": layout == self.layout}
+                Layout(title=name, address=f"?{query.urlencode()}", is_current=layout == self.layout)
             )
         response = super().page(
             template,
