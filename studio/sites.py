@@ -184,12 +184,7 @@ class StudioSite(AdminSite):
         pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
         sections = [section for page in pages for section in page.sections if route.startswith(section)]
         section = max(sections, key=len, default="")
-        # How much waits for the caller, by page, cached until a resource or a person's rights change: every
-        # page shows it. Changes without a resource, such as of a policy, make all cached answers outdated.
-        key = ("waiting", caller.user_id, caller.username, caller.rights)
-        counts: dict[str, int] = get_editor().cache.remembered(
-            key, RIGHTS, lambda: {page.page: page.waiting(caller) for page in pages}, *_CHANGES
-        )
+        counts = _waiting(pages, caller)
         kinds = [Link(title=_("Home"), address=home, is_current=here == home)]
         added: list[Link] = []
         others: list[Link] = []
@@ -218,6 +213,18 @@ class StudioSite(AdminSite):
             group = kinds if issubclass(model, VersionedResource) else others if title else untitled
             group.append(link)
         return Row.of([*kinds, *added, *others, *untitled], MAX_MAIN)
+
+
+def _waiting(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:
+    """Return how much waits for the caller, by page, cached until a resource or a person's rights change.
+
+    Every page shows it. Changes without a resource, such as of a policy, make all cached answers outdated.
+    """
+    key = ("waiting", caller.user_id, caller.username, caller.rights)
+    counts: dict[str, int] = get_editor().cache.remembered(
+        key, RIGHTS, lambda: {page.page: page.waiting(caller) for page in pages}, *_CHANGES
+    )
+    return counts
 
 
 def _in_frame(names: str | Sequence[str]) -> Template:
