@@ -30,7 +30,7 @@ from studio.accounts.forms import ChangePasswordForm, with_retry_after
 from studio.accounts.views import LoginPage
 from studio.activity.live import MOST, unread
 from studio.error_pages import error_page
-from studio.navigation import MAX_MAIN, Link, Row
+from studio.navigation import MAX_MAIN, Link, MainPage, Row
 from studio.permissions import EditorAdmin, caller_of, may_enter
 from studio.preferences import catalog_address, preferences_of
 from studio.views import StudioPage
