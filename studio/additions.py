@@ -48,30 +48,25 @@ def added(of: Callable[[Extension], Iterable[T]]) -> list[T]:
 
 
 def resource_urls(kind: StudioKind) -> list[URLPattern]:
-    """Return the added URLs below those of the resources of a kind."""
     found = (import_string(extension.resource_urls) for extension in REGISTERED if extension.resource_urls)
     return [url for urls in found for url in urls(kind)]
 
 
 def main_pages() -> list[MainPage]:
-    """Return the added pages at the top of the studio."""
     return sorted((page for extension in REGISTERED for page in extension.pages), key=attrgetter("place"))
 
 
 def account_pages() -> list[MainPage]:
-    """Return the added pages in the menu of the signed-in person."""
     return sorted(
         (page for extension in REGISTERED for page in extension.account_pages), key=attrgetter("place")
     )
 
 
 def sends_invitations() -> bool:
-    """Return whether the link of an invitation can be sent by mail."""
     return any(extension.sends_invitations() for extension in REGISTERED)
 
 
 def tabs() -> list[WorkspaceTab]:
-    """Return the added tabs of workspaces."""
     return sorted((tab for extension in REGISTERED for tab in extension.tabs), key=attrgetter("place"))
 
 
@@ -81,7 +76,6 @@ def reasons() -> dict[str, str | Promise]:
 
 
 def overlays() -> dict[str, OverlayWords]:
-    """Return the overlays that can be previewed and tried, by the names of their selectors."""
     return {name: words for extension in REGISTERED for name, words in extension.overlays.items()}
 
 
@@ -93,14 +87,12 @@ def after_saving(then: str) -> AfterSaving | None:
 
 
 def for_you(caller: Caller) -> list[TaskGroup]:
-    """Return what is for the caller to do or to know, most urgent first."""
     return in_order(added(lambda one: one.for_you(caller)))
 
 
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> dict[str, list[SafeString]]:
-    """Return the further notes of the history on versions, by their ids."""
     return _together(extension.notes(caller, kind, resource, versions) for extension in REGISTERED)
 
 
@@ -120,7 +112,6 @@ def address_of(kind: StudioKind, event: Event) -> str:
 
 
 def panels(shown: VersionOnPage) -> list[Panel]:
-    """Return the panels and buttons of the applications that the version concerns."""
     resource, version = shown.resource, shown.version
     on_page = [
         extension
@@ -130,7 +121,7 @@ def panels(shown: VersionOnPage) -> list[Panel]:
         and (shown.page in extension.panels_on or not extension.panels_on)
     ]
     conditional = tuple(extension.concerns for extension in on_page if extension.concerns is not None)
-    concerned = _concerned(conditional, shown) if conditional else ()
+    concerned = _find_concerned(conditional, shown) if conditional else ()
     is_live = version.version_id == resource.active_id
     found: list[Panel] = []
     for extension in on_page:
@@ -159,7 +150,7 @@ def panels(shown: VersionOnPage) -> list[Panel]:
     return found
 
 
-def _concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> list[Concerns]:
+def _find_concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> list[Concerns]:
     """Return the functions that have rows about the resource; takes one statement, compiled once."""
     resource, target = shown.resource, shown.target
     rows = []
@@ -183,7 +174,6 @@ def _having(model: type[VersionedResource], in_code: bool, functions: tuple[Conc
 
 
 def actions(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> list[Action]:
-    """Return the added actions on a version."""
     functions = [extension.actions for extension in REGISTERED if extension.actions is not None]
     return [action for of in functions for action in of(caller, kind, resource, version)]
 
@@ -196,11 +186,10 @@ def links(
 
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, int], NamedInEvent]:
-    """Return the objects besides resources that events name, by position and ordinal."""
     return dict(ChainMap(*(dict(extension.named_in_events(caller, events)) for extension in REGISTERED)))
 
 
-def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
+def find_way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
     """Return the address of a page that can resolve an application's error, or None."""
     found = (extension.way_out(kind, resource_id, error) for extension in REGISTERED)
     return next((address for address in found if address is not None), None)

@@ -51,16 +51,12 @@ if TYPE_CHECKING:
 
 @admin.register(*(kind.model for kind in KINDS), site=site)
 class ResourceAdmin(EditorAdmin):
-    """The pages about one kind of resource."""
-
     @cached_property
     def kind(self) -> StudioKind:
-        """The kind that the model holds."""
         return next(kind for kind in KINDS if kind.model is self.model)
 
     @cached_property
     def title(self) -> StrOrPromise:  # type: ignore[override]
-        """The title of its list."""
         return self.kind.words.title
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -84,10 +80,14 @@ class ResourceAdmin(EditorAdmin):
             page("<str:resource>/preview/", PreviewPage, "preview"),
             page("<str:resource>/context/", ContextPage, "context"),
         ]
-        trying_out = [
-            page("<str:resource>/try/", TryPage, "try"),
-            *([self._try_run()] if kind.is_run else ()),
-        ]
+        trying_out = [page("<str:resource>/try/", TryPage, "try")]
+        if kind.is_run:
+            # Imported late: the API's parameters are complete only when every application is ready.
+            from studio.preview.answers import TryRun  # noqa: PLC0415
+
+            # An API view, which always answers in JSON.
+            run = TryRun.as_view({"post": "stream"})
+            trying_out.append(path("<str:resource>/try/run/", run, name=kind.url_name("try_run")))
         to_the_edit_page = RedirectView.as_view(pattern_name=f"studio:{kind.url_name('change')}")
         return [
             page("", ListPage, "changelist"),
@@ -122,31 +122,18 @@ class ResourceAdmin(EditorAdmin):
             *additions.resource_urls(kind),
         ]
 
-    def _try_run(self) -> URLPattern:
-        """Return the route that streams a run: an API view, which always answers in JSON."""
-        # Imported late: the API's parameters are complete only when every application is ready.
-        from studio.preview.answers import TryRun  # noqa: PLC0415
-
-        view = TryRun.as_view({"post": "stream"})
-        return path("<str:resource>/try/run/", view, name=self.kind.url_name("try_run"))
-
 
 @admin.register(Workspace, site=site)
 class WorkspaceAdmin(EditorAdmin):
-    """The pages about workspaces."""
-
     title = gettext_lazy("Workspaces")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Only superusers create workspaces."""
         return caller_of(request).everywhere is Role.ADMIN
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether its name, members and keys may be changed."""
         return self.has_administer_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: what was published there would be lost."""
         return False
 
     def get_urls(self) -> list[Any]:

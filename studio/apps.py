@@ -6,8 +6,6 @@ from versioning.capabilities import EditorApp
 
 
 class StudioConfig(EditorApp):
-    """The pages where people draft, compare and publish."""
-
     name = "studio"
     personal_data = "studio.personal_data.PERSONAL_DATA"
     follows = "studio.examples.FOLLOWER"

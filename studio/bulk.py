@@ -6,19 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 from editor_client.shared.tags import listed_in
 
 from studio import unsaved
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.publishing.drafts import Changes, Draft, Texts, changes_of, drafts_by_id, refusals_of
+from studio.publishing.drafts import Changes, Draft, Texts, changes_of, drafts_by_id, find_refusals
 from studio.publishing.views import reasons
 from studio.resources.filters import MATCHING, matching
 from studio.resources.rows import chosen, value_of
@@ -30,14 +30,15 @@ from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result, label_chosen, publish_chosen, tag_chosen
 from versioning.editor.catalog import Wanted
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
 LATER: Final = "later"
 """The field with the chosen resources of other workspaces, whose turn comes afterwards."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenResource:
-    """A chosen resource on the confirmation page."""
-
     choice: Choice
     draft: Draft | None
     """The current state; None if the resource is gone or the caller may not read its drafts."""
@@ -55,14 +56,11 @@ class ChosenResource:
 
     @property
     def value(self) -> str:
-        """The value of its checkbox, for the chosen version."""
         return value_of(self.choice.kind, self.choice.id, self.choice.version_id)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reported:
-    """A chosen resource in the report."""
-
     kind: StudioKind
     outcome: Outcome
     draft: Draft | None
@@ -72,7 +70,6 @@ class Reported:
 
     @property
     def reasons(self) -> list[str]:
-        """The reasons for the refusal, a sentence each."""
         return reasons(self.outcome.error)
 
     @property
@@ -83,13 +80,10 @@ class Reported:
 
 @dataclass(frozen=True, kw_only=True)
 class AskForm:
-    """A form of the confirmation page: for all workspaces, or for one of several."""
-
     groups: Sequence[OfWorkspace[ChosenResource]]
     later: Sequence[str] = ()
     """The values of the chosen resources in the other forms, which are asked about afterwards."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Further context for the templates."""
 
     @property
     def workspace_id(self) -> str:
@@ -117,11 +111,9 @@ class ChosenPage(StudioPage, ABC):
         """Perform the action, and answer; raises `Invalid` for input errors, which the page shows."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Redirect back: the page begins with a choice, which only a form can send."""
         return self.go(self.back_address)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Ask for confirmation, or perform what was confirmed."""
         is_confirmed = "confirmed" in request.POST
         if MATCHING in request.POST and not is_confirmed:
             choices = matching(request.POST, self.caller, self.narrow)
@@ -142,11 +134,9 @@ class ChosenPage(StudioPage, ABC):
 
     @property
     def back_address(self) -> str:
-        """The studio page on which the resources were chosen."""
         return safe_next_url(self.request, reverse("studio:waiting"))
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
-        """Return the confirmation page, with the errors of the input."""
         resources = self.judged(self._resources(choices))
         offered = self.detailed([resource for resource in resources if not resource.obstacle])
         forms = [replace(form, more=self.about_form(form)) for form in self._forms(offered)]
@@ -165,7 +155,6 @@ class ChosenPage(StudioPage, ABC):
         )
 
     def about_form(self, form: AskForm) -> dict[str, Any]:
-        """Return further context for one of the forms."""
         return {}
 
     def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
@@ -173,17 +162,14 @@ class ChosenPage(StudioPage, ABC):
         return resources
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the offered resources with what else the page shows of them."""
         return offered
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The names of the workspaces that the person may read, by id."""
         return workspace_names(self.caller)
 
     @property
     def later(self) -> Sequence[Choice]:
-        """The chosen resources of other workspaces, which are asked about after these."""
         return chosen(self.request.POST, LATER)
 
     def go_on(self, address: str, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
@@ -195,8 +181,13 @@ class ChosenPage(StudioPage, ABC):
         return self.ask(self.later)
 
     def _resources(self, choices: Sequence[Choice]) -> list[ChosenResource]:
-        found = self._drafts(choices)
-        return [self._judged(choice, found.get((choice.kind.slug, choice.id))) for choice in choices]
+        drafts = self._drafts(choices)
+        resources = []
+        for choice in choices:
+            draft = drafts.get((choice.kind.slug, choice.id))
+            obstacle = translated(NotFound().message) if draft is None else self.obstacle(choice, draft)
+            resources.append(ChosenResource(choice=choice, draft=draft, obstacle=obstacle))
+        return resources
 
     def _forms(self, offered: Sequence[ChosenResource]) -> list[AskForm]:
         groups = by_workspace(offered, lambda one: one.workspace_id, self.names)
@@ -211,13 +202,7 @@ class ChosenPage(StudioPage, ABC):
         ]
 
     def more(self) -> dict[str, Any]:
-        """Return further context for the templates."""
         return {}
-
-    def _judged(self, choice: Choice, draft: Draft | None) -> ChosenResource:
-        if draft is None:
-            return ChosenResource(choice=choice, draft=None, obstacle=translated(NotFound().message))
-        return ChosenResource(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         return drafts_by_id({(choice.kind.slug, choice.id) for choice in choices}, self.caller)
@@ -228,29 +213,36 @@ class BulkPage(ChosenPage):
 
     report_template: str
 
-    @abstractmethod
+    asks: StrPromise
+    """The question, with the `count` of resources."""
+    all_done: StrPromise
+    """The result with how many are `done`, if none was refused."""
+    some_refused: StrPromise
+    """The result with how many are `done`, and how many were `refused`."""
+
+    def question(self, count: int) -> str:
+        return str(self.asks % {"count": count})
+
     def result(self, done: int, refused: int) -> str:
-        """Return the result in one sentence."""
+        words = self.some_refused if refused else self.all_done
+        return str(words % {"done": done, "refused": refused})
 
     @abstractmethod
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
         """Perform the change; raises `Invalid` as `confirmed` does."""
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
-        """Perform the change, and report."""
         return self._report(self.act(choices))
 
     def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
-        found = self._drafts([outcome.choice for outcome in outcomes])
-        lines = [
-            Reported(
-                kind=KINDS_BY_SLUG[outcome.choice.kind.slug],
-                outcome=outcome,
-                draft=(draft := found.get((outcome.choice.kind.slug, outcome.choice.id))),
-                workspace=self._workspace_of(draft),
-            )
-            for outcome in outcomes
-        ]
+        drafts = self._drafts([outcome.choice for outcome in outcomes])
+        lines = []
+        for outcome in outcomes:
+            kind = KINDS_BY_SLUG[outcome.choice.kind.slug]
+            draft = drafts.get((kind.slug, outcome.choice.id))
+            workspace_id = draft.resource.workspace_id if draft is not None and len(self.names) != 1 else ""
+            workspace = self.names.get(workspace_id, workspace_id)
+            lines.append(Reported(kind=kind, outcome=outcome, draft=draft, workspace=workspace))
         by_result: dict[str, Any] = {
             result.value: [line for line in lines if line.outcome.result is result] for result in Result
         }
@@ -266,13 +258,7 @@ class BulkPage(ChosenPage):
         return unsaved.saved(self.request, report)
 
     def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        """Return further context for the report."""
         return {}
-
-    def _workspace_of(self, draft: Draft | None) -> str:
-        if draft is None or len(self.names) == 1:
-            return ""
-        return self.names.get(draft.resource.workspace_id, draft.resource.workspace_id)
 
 
 class LabelChosenPage(BulkPage):
@@ -280,19 +266,11 @@ class LabelChosenPage(BulkPage):
 
     ask_template = "studio/bulk/label.html"
     report_template = "studio/bulk/labelled.html"
-
-    def question(self, count: int) -> str:
-        """Return the question which label this many resources get."""
-        return ngettext("Label %(count)s resource", "Label %(count)s resources", count) % {"count": count}
-
-    def result(self, done: int, refused: int) -> str:
-        """Return how many have the label now, and how many do not."""
-        if not refused:
-            return ngettext("%(done)s labelled", "%(done)s labelled", done) % {"done": done}
-        return _("%(done)s labelled, %(refused)s not") % {"done": done, "refused": refused}
+    asks = ngettext_lazy("Label %(count)s resource", "Label %(count)s resources", "count")
+    all_done = ngettext_lazy("%(done)s labelled", "%(done)s labelled", "done")
+    some_refused = gettext_lazy("%(done)s labelled, %(refused)s not")
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Return why a resource cannot be labelled."""
         return "" if draft.may_publish else _("You may not set labels in its workspace.")
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
@@ -301,7 +279,6 @@ class LabelChosenPage(BulkPage):
         )
 
     def more(self) -> dict[str, Any]:
-        """Return the input."""
         return self._given
 
     @property
@@ -317,19 +294,11 @@ class TagChosenPage(BulkPage):
 
     ask_template = "studio/bulk/tag.html"
     report_template = "studio/bulk/tagged.html"
-
-    def question(self, count: int) -> str:
-        """Return the question which tags this many resources get."""
-        return ngettext("Tag %(count)s resource", "Tag %(count)s resources", count) % {"count": count}
-
-    def result(self, done: int, refused: int) -> str:
-        """Return for how many the tags have changed, and for how many not."""
-        if not refused:
-            return ngettext("%(done)s tagged", "%(done)s tagged", done) % {"done": done}
-        return _("%(done)s tagged, %(refused)s not") % {"done": done, "refused": refused}
+    asks = ngettext_lazy("Tag %(count)s resource", "Tag %(count)s resources", "count")
+    all_done = ngettext_lazy("%(done)s tagged", "%(done)s tagged", "done")
+    some_refused = gettext_lazy("%(done)s tagged, %(refused)s not")
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Return why the tags of a resource cannot be changed."""
         may = self.caller.may(Right.SAVE, draft.resource.workspace_id)
         return "" if may else _("You may not change its tags.")
 
@@ -341,7 +310,6 @@ class TagChosenPage(BulkPage):
         return tag_chosen(self.editor.collection, choices, add=add, remove=remove, by=self.caller)
 
     def more(self) -> dict[str, Any]:
-        """Return the input."""
         return {name: self.request.POST.get(name, "") for name in ("add", "remove")}
 
 
@@ -350,19 +318,11 @@ class PublishChosenPage(BulkPage):
 
     ask_template = "studio/bulk/publish.html"
     report_template = "studio/bulk/published.html"
-
-    def question(self, count: int) -> str:
-        """Return the question whether to publish this many."""
-        return ngettext("Publish %(count)s draft?", "Publish %(count)s drafts?", count) % {"count": count}
-
-    def result(self, done: int, refused: int) -> str:
-        """Return how many are live now, and how many are not."""
-        if not refused:
-            return ngettext("%(done)s published", "%(done)s published", done) % {"done": done}
-        return _("%(done)s published, %(refused)s not") % {"done": done, "refused": refused}
+    asks = ngettext_lazy("Publish %(count)s draft?", "Publish %(count)s drafts?", "count")
+    all_done = ngettext_lazy("%(done)s published", "%(done)s published", "done")
+    some_refused = gettext_lazy("%(done)s published, %(refused)s not")
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Return why a draft cannot be published as it was seen."""
         if choice.version_id == draft.resource.active_id:
             return _("It is already live.")
         if choice.version_id != draft.resource.current.version_id:
@@ -372,12 +332,11 @@ class PublishChosenPage(BulkPage):
         return draft.hindrance
 
     def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the drafts with what the gate says to them."""
         drafts = [
             resource.draft for resource in resources if resource.draft is not None and not resource.obstacle
         ]
         self._texts = Texts(drafts)
-        refused = refusals_of(drafts, self._texts, self.caller)
+        refused = find_refusals(drafts, self._texts, self.caller)
         return [
             replace(
                 resource,
@@ -388,11 +347,9 @@ class PublishChosenPage(BulkPage):
         ]
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the drafts with what would change."""
         return with_changes(offered, self.caller, self._texts)
 
     def narrow(self, wanted: Wanted) -> Wanted:
-        """Filter the list to waiting drafts."""
         return Wanted(wanted, waiting=True)
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:

@@ -24,14 +24,13 @@ _FOREIGN: Final = ("Origin checking failed", "Referer checking failed")
 def framed(
     request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
 ) -> TemplateResponse:
-    """Return a page in the frame of the studio."""
     frame = {**site.each_context(request), "page_address": "", "copy": ""}
     if request.method == "POST":
         # The page to go back to: where the form was sent to, or was sent from if that accepts only forms.
         view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
         is_page = hasattr(view, "get") and "get" in getattr(view, "http_method_names", ())
         frame["page_address"] = request.get_full_path() if is_page else came_from(request)
-        frame["copy"] = unsaved.copy_of(request)
+        frame["copy"] = unsaved.posted_copy(request)
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
 
 
@@ -109,7 +108,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def database_unavailable(request: HttpRequest) -> HttpResponse:
-    """Answer while the database is unavailable."""
     response = render(request, "studio/database_unavailable.html", status=503)
     response["Retry-After"] = "1"
     return response

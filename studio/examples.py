@@ -7,7 +7,7 @@ They belong to one resource and not to its id: a later resource with the same id
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -56,8 +56,6 @@ class ExampleConflict(VersioningError):
 
 @dataclass(frozen=True)
 class Examples:
-    """The examples of one resource, as one person may see and change them."""
-
     kind: StudioKind
     resource_id: str
     identity: UUID
@@ -80,12 +78,10 @@ class Examples:
 
     @property
     def may_read(self) -> bool:
-        """Whether the caller may see them."""
         return self.caller.may(Right.READ_DRAFTS, self.workspace_id)
 
     @property
     def may_change(self) -> bool:
-        """Whether the caller may create, change and delete them."""
         return self.caller.may(Right.SAVE, self.workspace_id)
 
     def all(self) -> Sequence[Example]:
@@ -215,19 +211,15 @@ NEVER: Final = 0
 
 @dataclass
 class ContextForm:
-    """The fields of a context with their values, as the templates show them."""
-
     controls: Sequence[ContextControl]
     examples: Examples
     posted: Input = field(default_factory=lambda: Input(""))
     chosen: Example | None = None
     """The example that the fields began with; saving changes it."""
     message: str = ""
-    """The result of the last action."""
     errors: list[str] = field(default_factory=list)
     """The errors that belong to no field."""
     name: str = ""
-    """The typed name of an example."""
     deleted: Example | None = None
     """The example that the last action deleted, which can be undone."""
     is_outdated: bool = False
@@ -245,7 +237,10 @@ class ContextForm:
         example_id = self.posted["example"].typed
         loads = self.posted["do"].typed == "load"
         if example_id:
-            self._choose(example_id)
+            try:
+                self.chosen = self.examples.get(example_id)
+            except NotFound:
+                self.errors.append(_("This example no longer exists."))
         elif loads:
             self.posted = Input("")
         has_fields = "given" in self.posted or "context" in self.posted
@@ -257,15 +252,8 @@ class ContextForm:
         return self
 
     def choose(self, example: Example | None) -> None:
-        """Continue with an example that was just stored, or with none."""
         self.chosen = example
         self.__dict__.pop("offered", None)
-
-    def _choose(self, example_id: str) -> None:
-        try:
-            self.chosen = self.examples.get(example_id)
-        except NotFound:
-            self.errors.append(_("This example no longer exists."))
 
     def read(self) -> dict[str, Any]:
         """Return the context; raises `Invalid`, and adds the errors to the fields."""
@@ -277,13 +265,11 @@ class ContextForm:
             raise
 
     def note(self, issues: Sequence[Issue], reading: Reading | None = None) -> None:
-        """Add an error to its field, or above all fields."""
         unplaced = (reading or Reading()).attach(issues)
         self.errors.extend(issue.message for issue in unplaced)
 
     @property
     def groups(self) -> list[ContextGroup]:
-        """The fields in groups that belong together."""
         return context_groups(self.controls, self.posted)
 
     @property
@@ -293,12 +279,10 @@ class ContextForm:
 
     @cached_property
     def offered(self) -> Sequence[Example]:
-        """The examples to choose from."""
         return self.examples.all()
 
     @property
     def etag(self) -> str:
-        """The tag of the example that the form began with."""
         return etag_of(self.chosen) if self.chosen is not None else ""
 
     @property
@@ -314,7 +298,6 @@ class ContextForm:
 
 
 def etag_of(example: Example) -> str:
-    """Return the tag of an example's state, for the form that begins with it."""
     return f"{example.pk}.{example.revision}"
 
 
@@ -336,11 +319,8 @@ def change_examples(form: ContextForm, wanted: str) -> int:
     The form then contains a message about the result, and the typed values. Raises `NotFound` if the resource
     is gone, and `Forbidden` for callers who may not save.
     """
-    action = _ACTIONS.get(wanted)
-    if action is None:
-        return 200
     try:
-        form.message = action(form)
+        form.message = _act(form, wanted)
     except ExampleConflict as conflict:
         form.errors.append(conflict.message)
         form.is_outdated = True
@@ -348,49 +328,34 @@ def change_examples(form: ContextForm, wanted: str) -> int:
     except Invalid as error:
         form.note(error.issues)
         return 409 if error.code == "example_taken" else 400
-    form.name = ""
+    if form.message:
+        form.name = ""
     return 200
 
 
-def _save_as(form: ContextForm) -> str:
-    form.choose(form.examples.add(form.name, form.read()))
-    return _("Saved as the example “%(name)s”.") % {"name": form.chosen}
-
-
-def _save(form: ContextForm) -> str:
-    form.choose(form.examples.change(_chosen(form), form.read()))
-    return _("The example “%(name)s” is saved.") % {"name": form.chosen}
-
-
-def _rename(form: ContextForm) -> str:
-    form.choose(form.examples.rename(_chosen(form), form.name))
-    return _("The example is now called “%(name)s”.") % {"name": form.chosen}
-
-
-def _delete(form: ContextForm) -> str:
-    deleted = _chosen(form)
-    form.examples.delete(deleted)
-    form.choose(None)
-    form.deleted = deleted
-    return _("The example “%(name)s” is deleted. What it held is still filled in.") % {"name": deleted}
-
-
-def _undelete(form: ContextForm) -> str:
-    context = canonical.parse(form.posted["deleted_context"].typed, field="context")
-    form.choose(form.examples.add(form.posted["deleted_name"].as_line, context))
-    return _("The example “%(name)s” is back.") % {"name": form.chosen}
-
-
-def _chosen(form: ContextForm) -> Example:
-    if form.chosen is None:
+def _act(form: ContextForm, wanted: str) -> str:
+    """Perform the action, and return the message about the result; empty for other buttons."""
+    if wanted in {"save", "rename", "delete"} and form.chosen is None:
         raise Invalid.field("example", _("Choose an example first."))
-    return form.chosen
-
-
-_ACTIONS: Final[dict[str, Callable[[ContextForm], str]]] = {
-    "save_as": _save_as,
-    "save": _save,
-    "rename": _rename,
-    "delete": _delete,
-    "undelete": _undelete,
-}
+    match wanted, form.chosen:
+        case "save_as", _example:
+            form.choose(form.examples.add(form.name, form.read()))
+            message = _("Saved as the example “%(name)s”.")
+        case "save", Example() as example:
+            form.choose(form.examples.change(example, form.read()))
+            message = _("The example “%(name)s” is saved.")
+        case "rename", Example() as example:
+            form.choose(form.examples.rename(example, form.name))
+            message = _("The example is now called “%(name)s”.")
+        case "delete", Example() as example:
+            form.examples.delete(example)
+            form.choose(None)
+            form.deleted = example
+            message = _("The example “%(name)s” is deleted. What it held is still filled in.")
+        case "undelete", _example:
+            context = canonical.parse(form.posted["deleted_context"].typed, field="context")
+            form.choose(form.examples.add(form.posted["deleted_name"].as_line, context))
+            message = _("The example “%(name)s” is back.")
+        case _:
+            return ""
+    return message % {"name": form.chosen or form.deleted}

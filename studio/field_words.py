@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """The title and the help text of a field."""
-
     title: str
     help: str = ""
     options: Mapping[str, StrOrPromise] = field(default_factory=dict)
@@ -45,7 +43,6 @@ _LAST: Final = {
 
 @cache
 def fields_with_words() -> Mapping[str, FieldWords]:
-    """Return the fields of all kinds that have words, in reading order."""
     found = dict(_FIRST)
     for kind in KINDS:  # what the first kind says of a field counts for all others that say nothing
         found |= {name: words for name, words in kind.words.fields.items() if name not in found}
@@ -74,7 +71,6 @@ def place_of(path: str) -> str:
 
 
 def titles(names: Iterable[str]) -> list[str]:
-    """Return the titles of the fields on the page."""
     return [words_of(name).title for name in names]
 
 
@@ -138,8 +134,6 @@ REASONS: Final[Mapping[str, StrOrPromise]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RowWords:
-    """The labels of a row's buttons for screen readers."""
-
     remove: StrOrPromise
     up: StrOrPromise = ""
     down: StrOrPromise = ""

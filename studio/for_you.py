@@ -58,8 +58,6 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskGroup:
-    """Tasks of one type."""
-
     key: str
     """Distinguishes the group from the others on the page."""
     urgency: Urgency
@@ -74,7 +72,6 @@ class TaskGroup:
 
     @property
     def has_more(self) -> bool:
-        """Whether there are more tasks than the group shows."""
         return self.count > len(self.tasks)
 
 

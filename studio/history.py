@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -52,7 +52,6 @@ from versioning.editor.timeline import (
     find_labels,
     find_oldest,
     find_previous,
-    list_authors,
     live_periods,
     make_entry,
 )
@@ -65,8 +64,6 @@ MAX_PERIODS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class LiveWords:
-    """A period in words."""
-
     words: str
     exact: str
     """The same with times of day, also in UTC."""
@@ -74,27 +71,19 @@ class LiveWords:
 
 
 def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveWords]:
-    """Return the periods of a version, newest first."""
-    newest = [
-        LiveWords(
-            words=_words(period, today, _days_of(periods, period)),
-            exact=_exact(period),
-            is_current=period.is_current,
-        )
-        for period in reversed(periods[-MAX_PERIODS:])
-    ]
+    newest = []
+    for period in reversed(periods[-MAX_PERIODS:]):
+        others = [other for other in periods if other is not period]
+        moments = [moment for other in others for moment in (other.since, other.until)]
+        days = {day_of(moment) for moment in moments if moment is not None}
+        words = _words(period, today, days)
+        newest.append(LiveWords(words=words, exact=_exact(period), is_current=period.is_current))
     more = len(periods) - len(newest)
     if more:
         words = ngettext("live %(count)s more time", "live %(count)s more times", more) % {"count": more}
         exact = "; ".join(_exact(period) for period in reversed(periods[:-MAX_PERIODS]))
         newest.append(LiveWords(words=words, exact=exact, is_current=False))
     return newest
-
-
-def _days_of(periods: Sequence[Period], but: Period) -> set[datetime.date]:
-    """Return the days on which other periods begin or end."""
-    moments = [moment for period in periods if period is not but for moment in (period.since, period.until)]
-    return {day_of(moment) for moment in moments if moment is not None}
 
 
 def _words(period: Period, today: datetime.date, days: Collection[datetime.date]) -> str:
@@ -130,8 +119,6 @@ def _exact(period: Period) -> str:
 
 
 class VersionLinksPage(ResourcePage):
-    """A page with links to the actions on versions."""
-
     tab = "history"
 
     def comparison(self, before: Snapshot | None, after: Snapshot | None) -> str:
@@ -145,7 +132,6 @@ class VersionLinksPage(ResourcePage):
         return f"{self.address('publish')}?{urlencode({'version': version.version_id})}"
 
     def links(self, resource: VersionedResource, entry: Entry) -> dict[str, str]:
-        """Return the URLs of all pages and actions of a version."""
         version = entry.version
         names = ("version", "restore", "labels", "download", "version_delete")
         return {
@@ -169,8 +155,6 @@ APPLICATION: Final = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A version in the timeline, with the targets of its links."""
-
     entry: Entry
     links: Mapping[str, str]
     live: Sequence[LiveWords]
@@ -181,15 +165,11 @@ class Item:
     """Whether it is preselected as one of the two versions to compare."""
     is_to: bool
     notes: Sequence[SafeString] = ()
-    """Notes of other applications on it."""
     actions: Sequence[Action] = ()
-    """Actions of other applications on it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Day:
-    """The versions of a day."""
-
     title: str
     items: Sequence[Item]
 
@@ -200,7 +180,6 @@ class HistoryPage(VersionLinksPage):
     offers_taken_back = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show a page of the timeline."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         self.require(Right.READ_DRAFTS)
         history = self.collection.versions(self.resource_id, by=self.caller)
@@ -211,9 +190,15 @@ class HistoryPage(VersionLinksPage):
             )
         lived = live_periods(self.editor.event, found, by=self.caller, cache=self.editor.cache)
         authors = list_authors(found)
-        timeline: Any = Timeline(found, history.versions, **self._narrowed(lived, authors))
+        requested = self.filters.get("author")
+        author = "" if requested == APPLICATION else requested
+        among = set(lived.by_version) if self.published_only else None
+        if author is not None and author not in authors:
+            author, among = None, set()
+        timeline: Any = Timeline(found, history.versions, author=author, among=among)
         page: Page[Entry] = Paginator(timeline, PER_PAGE).get_page(request.GET.get("page"))
         items = self._items(found, list(page.object_list), lived)
+        note = f" · {zone}" if (zone := zone_note()) else ""
         return self.page(
             "studio/history/history.html",
             title=_("History"),
@@ -221,7 +206,10 @@ class HistoryPage(VersionLinksPage):
             page=page,
             query=urlencode(self.filters),
             items=items,
-            days=list(_by_day(items)),
+            days=[
+                Day(title=f"{day_in_words(day)}{note}", items=list(together))
+                for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at))
+            ],
             authors=[(name or APPLICATION, person_name(name, Place.NAMED)) for name in authors],
             chosen_author=self.filters.get("author", ""),
             published_only=self.published_only,
@@ -242,7 +230,6 @@ class HistoryPage(VersionLinksPage):
 
     @property
     def filters(self) -> dict[str, str]:
-        """The filters of the address that are set."""
         requested = {name: self.request.GET.get(name, "") for name in ("author", "published")}
         return {name: value for name, value in requested.items() if value}
 
@@ -273,14 +260,6 @@ class HistoryPage(VersionLinksPage):
         sentence = _("Live on %(time)s:") % words
         return {"at": given, "sentence": sentence, "title": title, "address": address}
 
-    def _narrowed(self, lived: LivePeriods, authors: Sequence[str]) -> dict[str, Any]:
-        """Return the conditions of the timeline's filter."""
-        requested = self.filters.get("author")
-        author = "" if requested == APPLICATION else requested
-        if author is not None and author not in authors:
-            return {"among": ()}
-        return {"author": author, "among": set(lived.by_version) if self.published_only else None}
-
     @property
     def published_only(self) -> bool:
         """Whether to show only versions that were live at some time."""
@@ -288,7 +267,6 @@ class HistoryPage(VersionLinksPage):
 
     @cached_property
     def today(self) -> datetime.date:
-        """The day on which the page is shown."""
         return timezone.localdate()
 
     def _items(self, resource: VersionedResource, entries: Sequence[Entry], lived: LivePeriods) -> list[Item]:
@@ -303,7 +281,10 @@ class HistoryPage(VersionLinksPage):
                 entry=entry,
                 links={
                     **self.links(resource, entry),
-                    "with_previous": "" if entry.version.version_id == oldest_id else self._changes(entry),
+                    "with_previous": ""
+                    if entry.version.version_id == oldest_id
+                    else f"{self.address('compare')}?"
+                    + urlencode({"from": PREVIOUS, "to": entry.version.version_id}),
                 },
                 live=live_in_words(lived.by_version.get(entry.version.version_id, ()), self.today),
                 is_current=entry.version.version_id == resource.current.version_id,
@@ -315,11 +296,6 @@ class HistoryPage(VersionLinksPage):
             )
             for entry in entries
         ]
-
-    def _changes(self, entry: Entry) -> str:
-        """Return the address of the comparison of a version with the previous one."""
-        query = urlencode({"from": PREVIOUS, "to": entry.version.version_id})
-        return f"{self.address('compare')}?{query}"
 
     def _before(self, resource: VersionedResource, lived: LivePeriods) -> dict[str, Any] | None:
         """Return the version that was live before the current one, for a one-click rollback."""
@@ -338,21 +314,12 @@ class HistoryPage(VersionLinksPage):
         }
 
 
-def _by_day(items: Sequence[Item]) -> Iterator[Day]:
-    """Yield the versions grouped by the day on which they were saved."""
-    note = f" · {zone}" if (zone := zone_note()) else ""
-    for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at)):
-        yield Day(title=f"{day_in_words(day)}{note}", items=list(together))
-
-
 _LINES_OF_A_BLOCK: Final = 5
 """How many lines a block counts for, including its heading."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """A piece of a saved field."""
-
     title: str = ""
     text: str = ""
     condition: str = ""
@@ -360,12 +327,11 @@ class Piece:
     block_id: str = ""
     """The id of the referenced prompt block; empty for its own text."""
     left_out: int = 0
-    """How many characters were left out."""
     path: str = ""
     """The path of the text in the configuration, such as `instructions.2.content`; empty if it is none."""
 
 
-def pieces_of(name: str, value: Any, budget: PageBudget) -> list[Piece]:
+def split_value(name: str, value: Any, budget: PageBudget) -> list[Piece]:
     """Return the value of a field in pieces: instructions by block, other values as a whole."""
     shown = readable(name, value)
     if name != "instructions" or not isinstance(shown, list):
@@ -400,8 +366,6 @@ SEEN_TOO_LATE: Final = gettext_lazy(
 
 
 class OneVersionPage(VersionLinksPage):
-    """A page about the version that the address names."""
-
     def version(self) -> Snapshot:
         """Return the version; raises `NotFound` and `Forbidden` as reading does."""
         wanted = self.kwargs["version"]
@@ -415,18 +379,15 @@ class OneVersionPage(VersionLinksPage):
         return self.with_history
 
     def entry(self, version: Snapshot) -> Entry:
-        """Return the version as the history shows it."""
         resource = self.found()
         labels = find_labels(resource, [version]).get(version.version_id, ())
         previous = find_previous(resource, version) if self.may(Right.READ_DRAFTS) else None
         return make_entry(resource, version, labels, previous)
 
     def link(self, version: Snapshot) -> SafeString:
-        """Return the version's name as a link to its page, for messages."""
         return self._link(version, title_of(version))
 
     def link_within(self, version: Snapshot) -> SafeString:
-        """Return the same link for the middle of a sentence."""
         return self._link(version, reference_to(version))
 
     def _link(self, version: Snapshot, words: str) -> SafeString:
@@ -436,26 +397,24 @@ class OneVersionPage(VersionLinksPage):
 
     @property
     def expected(self) -> set[str]:
-        """The entity tag of the state that the person saw."""
         return {self.request.POST.get("tag", "")}
 
     def seen_too_late(self) -> HttpResponse:
-        """Return to the history, which shows what happened in the meantime."""
         return self.back("history", str(SEEN_TOO_LATE), level=messages.ERROR)
 
 
 class VersionPage(OneVersionPage):
-    """One version: its content and its actions."""
-
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Show the version."""
         return self.show()
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page, with errors of the input."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
         budget = PageBudget()
+        periods: Sequence[Period] = ()  # for people who may not know of other versions
+        if self.may(Right.READ_DRAFTS):
+            lived = live_periods(self.editor.event, resource, by=self.caller, cache=self.editor.cache)
+            periods = lived.by_version.get(version.version_id, ())
         blocks = blocks_on_page(self.effective(version), self.caller)
         return self.page(
             "studio/history/version.html",
@@ -467,9 +426,9 @@ class VersionPage(OneVersionPage):
             is_current=entry.version.version_id == resource.current.version_id,
             previous=entry.previous,
             previous_address=self.address("version", entry.previous.version_id) if entry.previous else "",
-            live=self._live(resource, version),
+            live=live_in_words(periods, timezone.localdate()),
             fields=[
-                (name, words_of(name).title, pieces_of(name, value, budget), name == self.kind.text_field)
+                (name, words_of(name).title, split_value(name, value, budget), name == self.kind.text_field)
                 for name in in_reading_order(version.config)
                 if (value := version.config[name]) is not None
             ],
@@ -486,19 +445,9 @@ class VersionPage(OneVersionPage):
             **context,
         )
 
-    def _live(self, resource: VersionedResource, version: Snapshot) -> list[LiveWords]:
-        """Return when it was live; nothing for people who may not know of other versions."""
-        if not self.may(Right.READ_DRAFTS):
-            return []
-        lived = live_periods(self.editor.event, resource, by=self.caller, cache=self.editor.cache)
-        return live_in_words(lived.by_version.get(version.version_id, ()), timezone.localdate())
-
 
 class RestorePage(OneVersionPage):
-    """Restores an older version as a draft."""
-
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Restore it, and show the timeline with the new draft at the top."""
         try:
             saved = self.collection.restore(self.resource_id, version, by=self.caller, expect=self.expected)
         except EditConflict:
@@ -514,10 +463,7 @@ class RestorePage(OneVersionPage):
 
 
 class LabelsPage(VersionPage):
-    """Sets, moves and removes the labels of a version."""
-
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Change the labels, and show the version again."""
         name, action = request.POST.get("name", "").strip(), request.POST.get("action")
         # A moved label keeps its state unless the switch is on.
         wanted = action == "release" or "released" in request.POST or None
@@ -538,7 +484,6 @@ class LabelsPage(VersionPage):
         return self.go(self.address("version", version), message)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
-        """Set, move or release a label and return the message."""
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)
@@ -559,16 +504,12 @@ class LabelsPage(VersionPage):
         return format_html("{} {}", told, where)
 
     def remove(self, name: str) -> str:
-        """Remove a label and return the message."""
         self.collection.unlabel(self.resource_id, name, by=self.caller, expect=self.expected)
         return _("The label %(label)s is removed.") % {"label": name}
 
 
 class DeleteVersionPage(OneVersionPage):
-    """Asks for confirmation before a version is deleted permanently."""
-
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Ask for confirmation."""
         found = self.version()
         return self.page(
             "studio/history/version_delete.html",
@@ -596,7 +537,6 @@ class DownloadPage(ResourcePage):
     """Sends the exact bytes that an export, or a pull request, would contain."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Send the file of one version."""
         selected = Selector(version_id=version)
         config = self.collection.export(self.resource_id, selector=selected, by=self.caller)
         return HttpResponse(

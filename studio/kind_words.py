@@ -66,7 +66,6 @@ class FirstChoice:
     """What is chosen where one is made, instead of a text to begin with."""
 
     field: str
-    """The field of the snapshot, whose words have options."""
     begins: Callable[[str], Config]
     """Returns the other fields with which a new one begins, by the chosen value."""
 
@@ -130,7 +129,6 @@ class KindWords:
 
 @cache
 def words_of_kind(kind: ResourceKind) -> KindWords:
-    """Return the texts about a kind, from the path in its description."""
     words: KindWords = import_string(kind.studio_words) if kind.studio_words else KindWords.plain(kind)
     return words
 

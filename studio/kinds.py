@@ -28,7 +28,6 @@ class StudioKind(ResourceKind):
 
     @classmethod
     def of(cls, kind: ResourceKind) -> Self:
-        """Return a kind with its studio words and URLs."""
         return cls(**{member.name: getattr(kind, member.name) for member in fields(ResourceKind)})
 
     @cached_property
@@ -42,17 +41,14 @@ class StudioKind(ResourceKind):
 
     @property
     def collection(self) -> Collection[Any]:
-        """The verbs of this kind."""
         return get_editor().collection(self)
 
     @property
     def words(self) -> KindWords:
-        """The studio's words about the kind."""
         return words_of_kind(self)
 
     @property
     def title(self) -> str:
-        """The title of its list."""
         return str(self.words.title)
 
     def counted(self, count: int) -> str:
@@ -60,7 +56,6 @@ class StudioKind(ResourceKind):
         return self.words.counted(count) % {"count": count}
 
     def catalog(self, caller: Caller) -> Catalog:
-        """Return the resources of this kind that the caller may read."""
         return Catalog(self.collection, by=caller)
 
     def address(self, page: str, resource_id: str | None = None, *rest: str) -> str:
@@ -74,7 +69,6 @@ class StudioKind(ResourceKind):
         return f"studio:{self.model._meta.app_label}_{self.model._meta.model_name}_"
 
     def url_name(self, page: str) -> str:
-        """Return the URL name of a page, for its route."""
         return f"{self.url_prefix}{page}".removeprefix("studio:")
 
 

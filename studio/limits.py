@@ -33,11 +33,9 @@ class PageBudget:
     steps: int = 1_500_000
     """The work of aligning texts and lists: how often two lines, words or items are compared."""
     left_out: int = field(default=0, init=False)
-    """How many differences were left out."""
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more can be shown."""
         return self.lines <= 0 or self.characters <= 0
 
     def spend(self, steps: int) -> bool:

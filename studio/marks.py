@@ -21,8 +21,6 @@ from django.utils.safestring import SafeString, mark_safe
 
 
 class Shown(NamedTuple):
-    """What stands in place of a mark."""
-
     text: str
     html: SafeString | None = None
     """Between tags; None for the text alone."""
@@ -34,8 +32,6 @@ class Shown(NamedTuple):
 
 
 class Mention(Hashable, Protocol):
-    """A person or a thing that a page names in a place."""
-
     @property
     def otherwise(self) -> str:
         """What stands there outside of pages, such as in a command."""
@@ -46,8 +42,6 @@ class Mention(Hashable, Protocol):
 
 
 class _Page:
-    """A page that is being written."""
-
     def __init__(self) -> None:
         self.token: Final = str(secrets.randbits(64))
         """Part of every mark: no text that people write becomes a name."""
@@ -61,10 +55,9 @@ class _Page:
     def completed(
         self, content: str, request: HttpRequest, write: Callable[[Shown, re.Match[str]], str]
     ) -> str:
-        """Return the content with names in place of the marks."""
         mentions = list(self.mentions)
         present = [mentions[int(number)] for number in dict.fromkeys(self.mark.findall(content))]
-        found = _shown(present, request)
+        found = _look_up(present, request)
         return self.mark.sub(lambda mark: write(found[mentions[int(mark[1])]], mark), content)
 
 
@@ -95,7 +88,6 @@ def with_names(
 
 
 def marked(mention: Mention) -> SafeString:
-    """Return the mark for a mention, to be put into the page."""
     page = _page.get()
     if page is None:
         return escape(mention.otherwise)
@@ -112,7 +104,7 @@ def as_text(message: str, request: HttpRequest) -> str:
     return page.completed(message, request, lambda shown, _mark: shown.text)
 
 
-def _shown(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
+def _look_up(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
     """Return what stands in place of the mentions; those of a class are looked up together."""
     by_class: dict[type[Mention], list[Any]] = {}
     for mention in mentions:

@@ -26,8 +26,6 @@ NOTED: Final = datetime.timedelta(seconds=55)
 
 
 class Density(models.TextChoices):
-    """How much space the studio leaves between elements."""
-
     COMFORTABLE = "comfortable"
     COMPACT = "compact"
 
@@ -39,7 +37,6 @@ class PreferencesQuerySet(models.QuerySet["Preferences"]):
         return found if found is not None else Preferences(user_id=user_id)
 
     def change(self, user_id: Any, **changes: Any) -> None:
-        """Store some of a person's preferences and leave the others unchanged."""
         self.update_or_create(user_id=user_id, defaults=changes)
 
 
@@ -124,7 +121,6 @@ class Example(models.Model):
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    """Who changed it last."""
     updated_at = models.DateTimeField(auto_now=True)
 
     objects = ExampleQuerySet.as_manager()
@@ -141,15 +137,12 @@ class Example(models.Model):
 
     @property
     def context(self) -> dict[str, Any]:
-        """The request context."""
         context: dict[str, Any] = canonical.parse(self.context_json)
         return context
 
 
 class PresenceQuerySet(models.QuerySet["Presence"]):
-    """Queries for open edit pages."""
-
-    def of_others(self, user_id: Any, **resource: Any) -> Self:
+    def about_others(self, user_id: Any, **resource: Any) -> Self:
         """Filter by resource, without this person, the first to arrive at the front, with the accounts.
 
         People who may not save there any more do not count.

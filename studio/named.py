@@ -6,7 +6,7 @@ import re
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -25,7 +25,6 @@ from studio.marks import Shown, marked
 from studio.permissions import caller_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.texts import clusters
-from versioning.editor.catalog import Catalog
 from versioning.editor.workspaces import workspaces_with
 from versioning.models.accounts import accounts_named
 from versioning.models.text_keys import contains_caseless
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceMention:
-    """A place on a page where a resource is named."""
-
     slug: str
     id: str
     name: str = field(default="", compare=False)
@@ -53,7 +50,6 @@ class ResourceMention:
 
     @property
     def otherwise(self) -> str:
-        """The id."""
         return self.id
 
     @classmethod
@@ -70,20 +66,17 @@ class ResourceMention:
         for mention in mentions:
             name = names.get((mention.slug, mention.id), mention.id)
             is_shared = shared[mention.slug, name] > 1 and name != mention.id
-            write = _only_id if mention.only_id else _named
+            write = _only_id if mention.only_id else _show_name
             found.append(write(mention, name, is_shared=is_shared))
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceMention:
-    """A place on a page where a workspace is named."""
-
     id: str
 
     @property
     def otherwise(self) -> str:
-        """The id."""
         return self.id
 
     @classmethod
@@ -97,11 +90,10 @@ class WorkspaceMention:
         names = dict(readable.values_list("pk", "name"))
         shared = Counter(names.get(pk, pk) for pk in ids)
         found = [(mention, names.get(mention.id, mention.id)) for mention in mentions]
-        return [_named(one, name, is_shared=shared[name] > 1 and name != one.id) for one, name in found]
+        return [_show_name(one, name, is_shared=shared[name] > 1 and name != one.id) for one, name in found]
 
 
 def workspace_name(workspace_id: str) -> SafeString:
-    """Return the name of a workspace for those who may read it, and the id for others."""
     return marked(WorkspaceMention(id=workspace_id))
 
 
@@ -127,18 +119,14 @@ def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[t
     wanted: dict[str, set[str]] = {}
     for slug, resource_id in references:
         wanted.setdefault(slug, set()).add(resource_id)
-    return {
-        (slug, resource_id): shortened(name)
-        for slug, kind in KINDS_BY_SLUG.items()
-        if slug in wanted
-        for resource_id, name in _names(kind.catalog(caller), wanted[slug])
-    }
-
-
-def _names(catalog: Catalog, ids: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the names of those of the resources that are stored or defined in code; one query."""
-    yield from ((agent_id, catalog.in_code[agent_id].name) for agent_id in ids & catalog.in_code.keys())
-    yield from ((resource.pk, entry.name) for resource, entry in catalog.some(sorted(ids)))
+    names: dict[tuple[str, str], str] = {}
+    for slug, ids in wanted.items():
+        if slug in KINDS_BY_SLUG:
+            catalog = KINDS_BY_SLUG[slug].catalog(caller)
+            in_code = {agent_id: catalog.in_code[agent_id].name for agent_id in ids & catalog.in_code.keys()}
+            stored = {resource.pk: entry.name for resource, entry in catalog.some(sorted(ids))}
+            names |= {(slug, pk): shortened(name) for pk, name in {**in_code, **stored}.items()}
+    return names
 
 
 def named_like(text: str, caller: Caller) -> Q:
@@ -158,7 +146,7 @@ def named_like(text: str, caller: Caller) -> Q:
     return found
 
 
-def _named(mention: ResourceMention | WorkspaceMention, name: str, *, is_shared: bool) -> Shown:
+def _show_name(mention: ResourceMention | WorkspaceMention, name: str, *, is_shared: bool) -> Shown:
     if not is_shared:
         return Shown(name, format_html("<bdi>{}</bdi>", name))
     html = format_html('<bdi>{}</bdi> <code class="soft">{}</code>', name, mention.id)
@@ -182,17 +170,13 @@ class Place(StrEnum):
 
     ALONE = "alone"
     BEGINNING = "beginning"
-    """At the beginning of a sentence, as its subject."""
     WITHIN = "within"
-    """Elsewhere in a sentence."""
     NAMED = "named"
     """Where the reader is called by name, too, as in a choice of people."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PersonMention:
-    """A place on a page where a person is named."""
-
     username: str
     place: Place
     has_face: bool
@@ -203,7 +187,6 @@ class PersonMention:
 
     @property
     def otherwise(self) -> str:
-        """The user name."""
         return self.username
 
     @classmethod
@@ -219,7 +202,7 @@ class PersonMention:
         shared = Counter(map(_comparable, names.values()))
         own_name = request.user.get_username()
         return [
-            _shown(
+            _show_person(
                 mention,
                 name := names[mention.username, mention.is_account],
                 is_shared=shared[_comparable(name)] > 1,
@@ -234,12 +217,11 @@ def person(whom: Whom, place: str = Place.ALONE, *, is_account: bool = True) -> 
 
     `is_account` is False for the author of a commit, who need not be the account with this name.
     """
-    return _mentioned(whom, Place(place), has_face=True, is_account=is_account)
+    return _mention(whom, Place(place), has_face=True, is_account=is_account)
 
 
 def person_name(whom: Whom, place: str = Place.ALONE) -> SafeString:
-    """Return the name of a person as text, for attributes and choices."""
-    return _mentioned(whom, Place(place), has_face=False)
+    return _mention(whom, Place(place), has_face=False)
 
 
 def people(usernames: Iterable[str], place: str = Place.WITHIN) -> SafeString:
@@ -272,7 +254,7 @@ def colour_of(username: str) -> int:
     return zlib.crc32(username.encode()) % FACES
 
 
-def _mentioned(whom: Whom, place: Place, *, has_face: bool, is_account: bool = True) -> SafeString:
+def _mention(whom: Whom, place: Place, *, has_face: bool, is_account: bool = True) -> SafeString:
     if not whom:
         return SafeString(_("the application") if place is Place.WITHIN else _("The application"))
     account = None if isinstance(whom, str) else whom
@@ -288,7 +270,6 @@ def _mentioned(whom: Whom, place: Place, *, has_face: bool, is_account: bool = T
 
 
 def _accounts(mentions: Sequence[PersonMention], request: HttpRequest) -> Mapping[str, Any]:
-    """Return the accounts of the people by user name, as far as they exist."""
     known = {mention.username: mention.account for mention in mentions if mention.account is not None}
     if request.user.is_authenticated:
         known[request.user.get_username()] = request.user
@@ -297,7 +278,7 @@ def _accounts(mentions: Sequence[PersonMention], request: HttpRequest) -> Mappin
     return found | known
 
 
-def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) -> Shown:
+def _show_person(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) -> Shown:
     called = _you(name, mention.place) if is_you else name
     # A display name of one word could be taken for the user name of another person.
     is_like_another = " " not in name and _comparable(name) != _comparable(mention.username)
@@ -317,7 +298,6 @@ def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) 
 
 
 def _comparable(name: str) -> str:
-    """Return a name for comparisons, as people would take it for another."""
     return caseless(unicodedata.normalize("NFKC", name))
 
 

@@ -37,14 +37,11 @@ class MainPage:
 
     @property
     def route(self) -> str:
-        """The full name of its address."""
         return f"studio:{self.page}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A link in a row."""
-
     title: str | Promise
     address: str
     is_current: bool = False

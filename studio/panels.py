@@ -17,8 +17,6 @@ from versioning.models import VersionedResource
 
 
 class Slot(StrEnum):
-    """The place of a panel on a page about a version."""
-
     ACTIONS = "actions"
     """Next to the buttons of the page, outside its form."""
     STATE = "state"
@@ -39,8 +37,6 @@ class Slot(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class VersionOnPage:
-    """A version on a page, for the page's panels."""
-
     page: str
     """Which page: `version`, `compare` (the later version), `edit`, `publish`, `history` (the newest version)
     or `since`, which renews the buttons of an open edit page; or one of an application."""
@@ -82,8 +78,6 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """A part of a page about a version."""
-
     slot: Slot
     html: SafeString
     field: str = ""

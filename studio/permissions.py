@@ -50,19 +50,15 @@ class EditorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class
         return may_enter(caller_of(request)) if obj is None else self._has_right(request, Right.READ, obj)
 
     def has_view_drafts_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether drafts and history may be read."""
         return self._has_right(request, Right.READ_DRAFTS, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether drafts may be saved."""
         return self._has_right(request, Right.SAVE, obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return whether the caller may create something in any workspace."""
         return self._has_right(request, Right.SAVE, None)
 
     def has_publish_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether versions may be published."""
         return self._has_right(request, Right.PUBLISH, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -70,7 +66,6 @@ class EditorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class
         return self.has_publish_permission(request, obj)
 
     def has_administer_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether members and keys may be changed."""
         return self._has_right(request, Right.ADMINISTER, obj)
 
     def _has_right(

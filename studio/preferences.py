@@ -87,7 +87,6 @@ class ScriptCatalog(JavaScriptCatalog):
 
 
 def translated_apps() -> list[AppConfig]:
-    """Return the applications with translated scripts: those with pages of the studio."""
     foreign = ("django.", "rest_framework", "django_filters")
     return [
         config
@@ -97,14 +96,12 @@ def translated_apps() -> list[AppConfig]:
 
 
 def catalog_address() -> str:
-    """Return the address of the script catalog in the current language."""
     language = _nearest(get_language() or settings.LANGUAGE_CODE)
     return f"{reverse('studio:script_catalog', args=[language])}?v={_digest(language)}"
 
 
 @lru_cache
 def _digest(language: str) -> str:
-    """Return a digest that changes with the translations of a language."""
     digest = hashlib.sha256()
     for app in translated_apps():
         compiled = _translations(app) / language / "LC_MESSAGES" / "djangojs.mo"
@@ -123,7 +120,6 @@ def zone_of_browser(request: HttpRequest) -> str:
 
 
 def zone_of_pages(request: HttpRequest) -> ZoneInfo:
-    """Return the time zone in which pages show times to the person of the request."""
     chosen = preferences_of(request).time_zone
     return ZoneInfo(chosen if chosen in known_zones() else zone_of_browser(request) or UTC)
 
@@ -134,8 +130,6 @@ MAX_REMEMBERED: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A resource that a person opened, and when they last did."""
-
     kind: str
     """The slug of its kind."""
     id: str
@@ -167,7 +161,6 @@ class PreferencesPage(StudioPage):
     """Where a person chooses the language and the time zone of the studio, and its keys."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the languages, each under its own name, and the time zones."""
         preferences = preferences_of(request)
         return self.page(
             "studio/preferences/preferences.html",
@@ -199,8 +192,6 @@ class PreferencesPage(StudioPage):
 
 
 class DensityPage(StudioPage):
-    """Receives the density chosen in the menu."""
-
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest) -> HttpResponse:

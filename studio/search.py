@@ -27,8 +27,6 @@ MAX_SPAN: Final = 80
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A hit with the address of the page that shows it."""
-
     kind: StudioKind
     summary: Summary
     name: Sequence[Piece]
@@ -42,7 +40,6 @@ class Result:
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
-        """Return a hit of the catalog."""
         kind = StudioKind.of(hit.kind)
         newest, found_in = hit.entry.version, hit.version
         is_shown = found_in is None or (newest is not None and found_in.version_id == newest.version_id)
@@ -85,8 +82,6 @@ SUGGESTED: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Tab:
-    """The results of one kind, or of all."""
-
     title: str
     count: int
     address: str
@@ -106,12 +101,10 @@ class Results(Sequence[Result]):
         return min(self.total, MAX_LISTED)
 
     def __getitem__(self, part: Any) -> Any:
-        """Return the results of a slice."""
         return [Result.of(hit) for hit in self._search.hits(part.start, part.stop, self._kind)]
 
 
 def text_of(request: HttpRequest) -> str:
-    """Return the search text."""
     return request.GET.get("q", "").replace("\x00", "").strip()
 
 
@@ -121,10 +114,7 @@ def search_for(text: str, caller: Caller) -> TextSearch:
 
 
 class SearchPage(StudioPage):
-    """Everything that matches the typed words."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of the results, of both kinds or of one."""
         text = text_of(request)
         if not text or len(text) > MAX_LENGTH:
             longest = MAX_LENGTH if text else None
@@ -148,8 +138,6 @@ class SearchPage(StudioPage):
 
 
 class SuggestionsPage(StudioPage):
-    """The first results, as options of the search field."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return them as part of a page; none for a text that is too long."""
         text = text_of(request)

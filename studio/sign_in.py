@@ -19,17 +19,14 @@ METHOD = "sign_in_method"
 
 
 def added() -> list[SignInExtension]:
-    """Return the parts of all applications."""
     return [extension.sign_in for extension in extensions.REGISTERED if extension.sign_in is not None]
 
 
 def takes_passwords() -> bool:
-    """Return whether people sign in with passwords."""
     return all(addition.takes_passwords() for addition in added())
 
 
 def takes_password_of(user: Any) -> bool:
-    """Return whether a person signs in with a password."""
     return user.has_usable_password() and all(addition.takes_password_of(user) for addition in added())
 
 
@@ -39,13 +36,11 @@ def forgotten_password() -> str:
 
 
 def end_sessions(user: Any) -> None:
-    """End all sessions of a person."""
     for addition in added():
         addition.ends_sessions(user)
 
 
 def ways(next_url: str) -> list[Link]:
-    """Return the links to other ways of signing in."""
     return [way for addition in added() for way in addition.ways(next_url)]
 
 
@@ -63,7 +58,6 @@ def with_password(request: HttpRequest, user: Any, next_url: str) -> HttpRespons
 
 
 def open_session(request: HttpRequest, user: Any, next_url: str, *, method: str) -> HttpResponse:
-    """Sign a person in, in a new session, and go on to an address of the studio."""
     setattr(request, METHOD, method)
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
     return HttpResponseRedirect(own_address(next_url, reverse("studio:index")))

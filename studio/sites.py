@@ -57,7 +57,6 @@ class StudioSite(AdminSite):
     password_change_done_template = "studio/accounts/password_change_done.html"  # noqa: S105
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Return the pages without a model, then those of the registered models."""
         viewed = self.admin_view(self.view_on_site)
         return [
             path("", include("studio.urls")),
@@ -110,7 +109,6 @@ class StudioSite(AdminSite):
     def login(  # type: ignore[override]  # what a view returns may be streamed
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        """Show the page for signing in, and sign in."""
         return LoginPage.shown(request, title=_("Sign in"), **(extra_context or {}))
 
     def logout(  # type: ignore[override]  # Django redirects, too
@@ -125,7 +123,6 @@ class StudioSite(AdminSite):
     def password_change(  # type: ignore[override]  # Django redirects, too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        """Show the form to change the person's password, and change it."""
         context = {**self.each_context(request), **(extra_context or {})}
         response = PasswordChangeView.as_view(
             form_class=ChangePasswordForm,
@@ -138,11 +135,9 @@ class StudioSite(AdminSite):
         return response
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user may use the studio."""
         return may_enter(caller_of(request))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the context of every page's frame."""
         caller = caller_of(request)
         return {
             **super().each_context(request),
@@ -233,7 +228,6 @@ def _waiting(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:
 
 
 def _in_frame(names: str | Sequence[str]) -> Template:
-    """Return a Django or project admin template with the studio's frame around it."""
     backend = _templates()
     return Template(backend.engine.select_template([names] if isinstance(names, str) else [*names]), backend)
 

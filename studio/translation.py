@@ -25,7 +25,7 @@ def translated(message: str) -> str:
         return text
     return text.format(
         **{
-            name: _shown(value, is_first=text.startswith(f"{{{name}}}"))
+            name: _show_value(value, is_first=text.startswith(f"{{{name}}}"))
             for name, value in message.values.items()
         }
     )
@@ -53,7 +53,7 @@ class _Quotable(str):
         return gettext("“{name}”").format(name=self)
 
 
-def _shown(value: Any, *, is_first: bool) -> Any:
+def _show_value(value: Any, *, is_first: bool) -> Any:
     """Return a value of a message; `is_first` says that the message begins with it."""
     if isinstance(value, Usernames):
         return people(value.names, Place.BEGINNING if is_first else Place.WITHIN)

@@ -23,7 +23,7 @@ _MAX_COPIES: Final = 20
 _MAX_DAYS: Final = 14
 
 
-def copy_of(request: HttpRequest) -> str:
+def posted_copy(request: HttpRequest) -> str:
     """Return the id of the copy of the form that was sent; empty if there is none.
 
     A page that answers the form goes on with this copy, because it shows what was typed.
@@ -34,7 +34,7 @@ def copy_of(request: HttpRequest) -> str:
 
 def saved(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Return the answer to a saved form, with a cookie that marks its copy as obsolete."""
-    if copy := copy_of(request):
+    if copy := posted_copy(request):
         before = _ID.findall(request.COOKIES.get(COOKIE, ""))
         response.set_cookie(
             COOKIE,

@@ -79,7 +79,7 @@ class StudioPage(View):
         """Answer the request; editor errors that the page does not handle become error pages."""
         try:
             again = self.asks_password_again and request.method == "POST" and sign_in.ask_again(request)
-            return again or self._answered(super().dispatch(request, *args, **kwargs))
+            response = again or super().dispatch(request, *args, **kwargs)
         except Unauthorized:  # the account was deactivated during the request
             return redirect_to_login(request.get_full_path())
         except NotFound as error:
@@ -90,12 +90,9 @@ class StudioPage(View):
             return error_page(request, 409, _("Someone was here in the meantime"), error.message)
         except VersioningError as error:
             return self.failed(error)
-
-    def _answered(self, response: HttpResponseBase) -> HttpResponseBase:
-        """Return the answer; after a form that was not refused, the copy of what was typed is obsolete."""
-        is_done = self.request.method == "POST" and isinstance(response, HttpResponseRedirect)
-        if is_done and not self._is_refused and isinstance(response, HttpResponse):
-            return unsaved.saved(self.request, response)
+        is_done = request.method == "POST" and isinstance(response, HttpResponseRedirect)
+        if is_done and not again and not self._is_refused and isinstance(response, HttpResponse):
+            return unsaved.saved(request, response)  # the copy of what was typed is obsolete
         return response
 
     def instead(self) -> dict[str, str]:

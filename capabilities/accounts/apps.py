@@ -24,7 +24,6 @@ class CompanyConfig(EditorApp):
     confirms = "capabilities.accounts.sign_in.recency.require_recent"
 
     def ready(self) -> None:
-        """Load the declarations, then follow what Django says about signing in and out."""
         super().ready()
         if apps.is_installed("studio"):
             from capabilities.accounts.sign_in import sessions  # noqa: PLC0415  when the models are ready

@@ -49,7 +49,6 @@ class OpenSession(models.Model):
     seen_at = models.DateTimeField(default=timezone.now)
     """The latest request, to a few minutes."""
     browser = models.CharField(max_length=200, blank=True)
-    """What the browser says that it is."""
     address = models.CharField(max_length=64, blank=True)
 
     class Meta:
@@ -60,7 +59,6 @@ class OpenSession(models.Model):
 
     @classmethod
     def remove_idle(cls, idle: datetime.timedelta) -> None:
-        """Delete the rows of sessions that no one has used for so long."""
         cls._default_manager.filter(seen_at__lt=timezone.now() - idle).delete()
 
 
@@ -70,8 +68,6 @@ _LENGTH: Final = 16
 
 
 class Kind(models.TextChoices):
-    """What a second factor is."""
-
     TOTP = "totp"
     WEBAUTHN = "webauthn"
     RECOVERY = "recovery"
@@ -91,8 +87,6 @@ class FactorKeyUnreadable(KeyUnreadable):
 
 
 class FactorKey(SealedKey):
-    """The key under which second factors are stored."""
-
     purpose = b"the key of the editor's second factors"
     unreadable = FactorKeyUnreadable
 
@@ -135,7 +129,6 @@ class SecondFactor(models.Model):
 
     @classmethod
     def of(cls, user: Any) -> models.QuerySet[SecondFactor]:
-        """Return the second factors of a person."""
         return SecondFactor.objects.filter(user=user)
 
     @classmethod
@@ -155,7 +148,6 @@ def new_recovery_codes(user: Any) -> list[str]:
 
 
 def use_recovery_code(user: Any, code: str) -> bool:
-    """Return whether a code is one of the person's recovery codes, and cross it off."""
     digest = _digest("".join(code.lower().split()).replace("-", ""))
     with transaction.atomic():
         row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).select_for_update().first()
@@ -167,7 +159,6 @@ def use_recovery_code(user: Any, code: str) -> bool:
 
 
 def recovery_codes_left(user: Any) -> int:
-    """Return how many recovery codes a person has."""
     row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).first()
     return len(row.data["digests"]) if row is not None else 0
 
@@ -185,8 +176,6 @@ def _box() -> Fernet:
 
 
 class DirectoryAccount(models.Model):
-    """An account that the directory has made or looks after."""
-
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"
     )

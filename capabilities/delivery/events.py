@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.sentences import Sentence, spaced
+from studio.activity.sentences import Sentence, split_words_of_name
 from versioning.domain.access import Caller, Right
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.editor.notifications import NotificationRule, NotificationTopic
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _describe(event: Event, names: Names) -> Sentence:
     what = event.type.rpartition(".")[2]
     if what == "changed":
-        fields = ", ".join(map(spaced, event.detail.get("fields") or ()))
+        fields = ", ".join(map(split_words_of_name, event.detail.get("fields") or ()))
         return Sentence(_("{who} changed a webhook: {fields}"), {"fields": fields})
     named = names.named.get((event.position, event.ordinal))
     if what == "disabled" and not event.actor and named is not None:

@@ -49,7 +49,7 @@ from capabilities.delivery.verbs import (
     read_health,
 )
 from studio import shown_once
-from studio.activity.sentences import TypeGroup, grouped, name_of, noun_of
+from studio.activity.sentences import TypeGroup, grouped, name_of, subject_noun
 from studio.dates import moment_in_words, time_element
 from studio.error_pages import error_page
 from studio.extensions import Extension, NamedInEvent, Notice, WorkspaceTab
@@ -101,7 +101,7 @@ def type_in_words(event_type: str) -> str:
     if event_type == PING:
         return _("Test message")
     subject, _dot, name = event_type.rpartition(".")
-    about = {"subject": capfirst(noun_of(subject)), "what": name_of(event_type)}
+    about = {"subject": capfirst(subject_noun(subject)), "what": name_of(event_type)}
     if name == "*":
         return _("%(subject)s: anything") % about
     return _("%(subject)s: %(what)s") % about

@@ -100,10 +100,6 @@ class _Reference(NamedTuple):
     resource_id: str
 
 
-def _reference(rollout: Rollout) -> _Reference:
-    return _Reference(rollout.kind, rollout.resource_id)
-
-
 class ArmAnswer(ResponseSchema):
     """A version, and the share of the requests that get it."""
 
@@ -117,7 +113,9 @@ class RolloutAnswer(ResponseSchema):
 
     id: Annotated[Uuid, Source(lambda rollout: str(rollout.pk))]
     workspace_id: str
-    resource: Annotated[ResourceReference, Source(_reference)]
+    resource: Annotated[
+        ResourceReference, Source(lambda rollout: _Reference(rollout.kind, rollout.resource_id))
+    ]
     seed: str
     bucket_by: str
     arms: Annotated[list[ArmAnswer], Source("placed_arms")]

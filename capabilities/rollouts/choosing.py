@@ -15,7 +15,6 @@ from versioning.serving.choice import Choice
 from versioning.serving.followed_log import FollowedValue
 
 Rules = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""The rules of the running rollouts, by kind and id."""
 
 
 def _read_rules() -> Rules:
@@ -26,8 +25,6 @@ def _read_rules() -> Rules:
 
 
 class ByRollout:
-    """Chooses the version of the request's arm."""
-
     def __init__(self) -> None:
         self._rules: FollowedValue[Rules] = FollowedValue(
             _read_rules,
@@ -36,13 +33,11 @@ class ByRollout:
         )
 
     def speaks_of(self, kind: ResourceKind) -> Collection[str]:
-        """Return the resources with a running rollout."""
         return self._rules.get().get(kind.slug, {})
 
     def choose(
         self, kind: ResourceKind, ids: Collection[str], context: Mapping[str, Any]
     ) -> Mapping[str, Choice]:
-        """Return the version of the context's arm, by resource id."""
         rules = self._rules.get().get(kind.slug, {})
         return {
             resource_id: _choice(rules[resource_id], context) for resource_id in ids if resource_id in rules

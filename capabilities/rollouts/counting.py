@@ -43,8 +43,6 @@ class Counted(NamedTuple):
 
 @dataclass
 class Count:
-    """The usage under one key."""
-
     first_used_at: datetime.datetime
     last_used_at: datetime.datetime
     last_used_by: str = ""
@@ -74,7 +72,6 @@ class Count:
 
     @property
     def last(self) -> dict[str, Any]:
-        """When it was last used, and by whom."""
         return {name: getattr(self, name) for name in LAST}
 
     def add(self, more: Count) -> None:
@@ -88,8 +85,6 @@ class Count:
 
 
 class Counts(dict[Counted, Count]):
-    """Counts by their keys."""
-
     def add(self, more: Mapping[Counted, Count]) -> None:
         for counted, count in more.items():
             known = self.get(counted)
@@ -145,7 +140,7 @@ def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
     return found
 
 
-def counts_of(use: RunUse, now: datetime.datetime) -> Counts:
+def count_run(use: RunUse, now: datetime.datetime) -> Counts:
     """Return the counts of a run that has ended: for its agents, and the prompt blocks that they showed."""
     found = Counts()
     for agent in use.agents.values():
@@ -185,7 +180,6 @@ AT_ONCE: Final = 1000
 
 
 def served_by(use: RunUse) -> ServedRun:
-    """Return the row for a run that has ended."""
     served: dict[str, list[str | None]] = {}
     for agent in (agent.served for agent in use.agents.values()):
         arm = agent.outcome["arm"] if agent.outcome else None
@@ -206,7 +200,6 @@ def reference(kind: str, resource_id: str) -> str:
 
 
 def forget_old() -> None:
-    """Delete runs that are too old for feedback, in batches."""
     old = ServedRun.objects.filter(created_at__lt=timezone.now() - REMEMBERED).order_by("created_at")
     while some := list(old.values_list("pk", flat=True)[:AT_ONCE]):
         ServedRun.objects.filter(pk__in=some).delete()
@@ -244,8 +237,7 @@ class Recorder:
         self._writer: threading.Thread | None = None
 
     def observe(self, use: RunUse) -> None:
-        """Record a run that has ended."""
-        served, used = served_by(use), counts_of(use, timezone.now())
+        served, used = served_by(use), count_run(use, timezone.now())
         with self._lock:
             self._served.append(served)
             self._counts.add(used)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from capabilities.rollouts.models import Rollout, State
@@ -41,20 +41,23 @@ def target(resource: VersionedResource) -> Target:
     return target_of(resource, get_editor().code)
 
 
-def running_of(resource: VersionedResource) -> Rollout | None:
+def find_running(resource: VersionedResource) -> Rollout | None:
     return Rollout.objects.running().about(target(resource)).first()
 
 
 def refuse_running(resource: VersionedResource) -> None:
     """Raise `RolloutRunning` if a rollout of the resource is running."""
-    if running_of(resource) is not None:
+    if find_running(resource) is not None:
         raise RolloutRunning
 
 
 def _decide(requests: Sequence[PublishRequest | TakeDownRequest]) -> list[gate.Decision]:
     """Refuse to move the active version of resources with a running rollout, unless that is to end."""
+    # Labels are not affected: their versions are requested by name, and no arm replaces them. Nor is an arm.
     targets = {
-        number: target(request.resource) for number, request in enumerate(requests) if _moves_active(request)
+        number: target(request.resource)
+        for number, request in enumerate(requests)
+        if isinstance(request, TakeDownRequest) or (request.label is None and not request.keeps_active)
     }
     running = Rollout.objects.running_by_resource(targets.values()) if targets else {}
     decisions = [gate.Decision()] * len(requests)
@@ -71,15 +74,6 @@ def _decide(requests: Sequence[PublishRequest | TakeDownRequest]) -> list[gate.D
     return decisions
 
 
-def _moves_active(request: PublishRequest | TakeDownRequest) -> bool:
-    # Labels are not affected: their versions are requested by name, and no arm replaces them. Nor is an arm.
-    return isinstance(request, TakeDownRequest) or (request.label is None and not request.keeps_active)
-
-
-def _as_given(member: Any) -> object:
-    return member
-
-
 WHILE_ONE_RUNS: Final = gate.Check(
     decide=_decide,
     decide_take_down=_decide,
@@ -88,7 +82,7 @@ WHILE_ONE_RUNS: Final = gate.Check(
         END_ROLLOUT: gate.Option(
             member="endRollout",
             schema=bool,
-            from_body=_as_given,
+            from_body=lambda member: member,
             help="stop the rollout that is running",
             is_for_take_down=True,
         )
@@ -97,7 +91,7 @@ WHILE_ONE_RUNS: Final = gate.Check(
 
 
 def _versions_of_arms(resource: VersionedResource) -> Iterable[UUID]:
-    running = running_of(resource)
+    running = find_running(resource)
     for arm in running.placed_arms if running else ():
         with suppress(NotFound):
             yield parse_uuid(arm.version_id)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from studio.activity.sentences import Sentence
-from versioning.domain.access import Caller, Via
+from versioning.domain.access import Via
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.editor.notifications import NotificationRule, NotificationTopic
 
@@ -49,8 +49,7 @@ _FAILED_STEP: Final = (
 )
 
 
-def _of_rollout(event: Event, names: Names) -> Sentence:
-    """Return the sentence about an event of a rollout."""
+def _describe_rollout(event: Event, names: Names) -> Sentence:
     weights = event.detail.get("weights") or {}
     shares = ", ".join(f"{name} {percentage(weight)}" for name, weight in weights.items())
     values = {"shares": shares, "arm": str(event.detail.get("arm") or "")}
@@ -61,7 +60,6 @@ def _of_rollout(event: Event, names: Names) -> Sentence:
 
 
 def percentage(weight: int) -> str:
-    """Return a weight in ten thousandths as percent, as the language writes it."""
     return gettext("%(share)s%%") % {"share": f"{weight / 100:g}"}
 
 
@@ -72,10 +70,10 @@ EVENTS: Final = EventSubject(
     title=gettext_lazy("Rollouts"),
     anything=gettext_lazy("Anything about rollouts"),
     types=[
-        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_of_rollout),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_of_rollout),
-        EventType(name="stopped", title=pgettext_lazy("event", "stopped"), sentence=_of_rollout),
-        EventType(name="completed", title=pgettext_lazy("event", "completed"), sentence=_of_rollout),
+        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_describe_rollout),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_describe_rollout),
+        EventType(name="stopped", title=pgettext_lazy("event", "stopped"), sentence=_describe_rollout),
+        EventType(name="completed", title=pgettext_lazy("event", "completed"), sentence=_describe_rollout),
     ],
 )
 _CHANGED: Final = "rollout.changed"
@@ -84,9 +82,8 @@ TOPIC: Final = NotificationTopic(
 )
 
 
-def _failed_steps(caller: Caller) -> Q:
-    """Return the condition that a step failed that ran as the person."""
-    return Q(type=_CHANGED, via=Via.SCHEDULE, **{f"detail__{FAILED_STEP}__isnull": False})
-
-
-RULE: Final = NotificationRule(condition=_failed_steps, unattended=True, topic=TOPIC.name)
+RULE: Final = NotificationRule(
+    condition=lambda _caller: Q(type=_CHANGED, via=Via.SCHEDULE, **{f"detail__{FAILED_STEP}__isnull": False}),
+    unattended=True,
+    topic=TOPIC.name,
+)

@@ -12,6 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import pgettext_lazy
 from editor_client.shared.arms import MAX_PATH, Arm, build_rule
 
 from versioning.domain.access import APPLICATION, Caller, Via
@@ -27,26 +28,21 @@ MAX_COMMENT: Final = 2048
 REMEMBERED: Final = datetime.timedelta(days=30)
 """For how long the versions that a run served are stored."""
 SUMS = ("runs", "errors", "input_tokens", "output_tokens", "milliseconds")
-"""The columns that applications report."""
 COSTS = ("cost", "unpriced_runs")
 """The columns about costs; like the others, they are summed up."""
 LAST = ("last_used_at", "last_used_by", "last_key_prefix", "prices_of")
-"""The columns about the last use."""
 
 
 class State(models.TextChoices):
-    """The state of a rollout."""
-
-    RUNNING = "running"
-    STOPPED = "stopped"
+    RUNNING = "running", pgettext_lazy("rollout", "Running")
+    STOPPED = "stopped", pgettext_lazy("rollout", "Stopped")
     """Everyone gets the active version again."""
-    COMPLETED = "completed"
+    COMPLETED = "completed", pgettext_lazy("rollout", "Completed")
     """The version of one of its arms has become the active one."""
 
 
 class RolloutQuerySet(models.QuerySet["Rollout"]):
     def running(self) -> Self:
-        """Filter running rollouts."""
         return self.filter(state=State.RUNNING)
 
     def about(self, resource: Target) -> Self:
@@ -90,7 +86,6 @@ class Rollout(models.Model):
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
-    """The given reason for stopping it."""
     live_version_id = models.CharField(max_length=80, blank=True, default="", db_default="")
     """The version for all others; empty for a rollout that is older than this column."""
     usage_before = models.JSONField(null=True)
@@ -146,7 +141,7 @@ class Rollout(models.Model):
     def usage_of_day(self, day: datetime.date) -> list[dict[str, Any]]:
         """Return the usage of the resource so far on a day (UTC), by version and arm."""
         usage: Any = apps.get_model("experiments.Usage")  # by name: the package of usage imports this one
-        found: list[dict[str, Any]] = usage.of_day(self.kind, self.resource_id, day)
+        found: list[dict[str, Any]] = usage.sum_day(self.kind, self.resource_id, day)
         return found
 
     def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
@@ -158,7 +153,6 @@ class Rollout(models.Model):
         self.record(state.value, by, target, **detail)
 
     def record(self, what: str, by: Caller, target: Target, **detail: Any) -> None:
-        """Record a change of the rollout in the log, with the weights of its arms."""
         weights = {arm.name: arm.weight for arm in self.placed_arms}
         events.record(
             f"rollout.{what}",
@@ -185,7 +179,6 @@ class StepQuerySet(models.QuerySet["RolloutStep"]):
         return self.filter(rollout=rollout, **({} if arms is None else {"arm__in": arms}))
 
     def waiting(self) -> Self:
-        """Filter waiting steps."""
         return self.filter(state=StepState.WAITING)
 
     def cancel(self) -> int:
@@ -198,8 +191,6 @@ class StepQuerySet(models.QuerySet["RolloutStep"]):
 
 
 class RolloutStep(models.Model):
-    """A larger weight that an arm of a rollout gets at a time."""
-
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="steps")
     arm = models.CharField(max_length=64)
     weight = models.PositiveIntegerField()
@@ -209,11 +200,9 @@ class RolloutStep(models.Model):
     """When a worker takes it next: at its time, or later after a fault; null after the end."""
     state = models.CharField(max_length=16, choices=StepState, default=StepState.WAITING)
     problem = MessageField(blank=True)
-    """Why it failed, in a sentence."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    """The author, and the caller it runs as."""
     author_name = models.TextField(blank=True)
     """The user name at the time, which outlives the account."""
 
@@ -243,7 +232,6 @@ class ServedRun(models.Model):
 
     id = models.UUIDField(primary_key=True, editable=False)
     called = models.CharField(max_length=200)
-    """The id of the called agent."""
     served = models.JSONField()
     """By `<kind>/<id>`: `[version id or null, arm or null]`, for the agents that ran and the blocks shown."""
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
@@ -279,7 +267,6 @@ class Usage(models.Model):
     unpriced_runs = models.BigIntegerField(default=0, db_default=0)
     """The runs of which the price is unknown."""
     prices_of = models.DateField(null=True)
-    """The date of the price list, at the last use."""
     first_used_at = models.DateTimeField()
     last_used_at = models.DateTimeField()
     last_used_by = models.TextField(blank=True)
@@ -298,7 +285,7 @@ class Usage(models.Model):
         return f"{self.kind} {self.resource_id} on {self.day}: {self.runs}"
 
     @classmethod
-    def of_day(cls, kind: str, resource_id: str, day: datetime.date) -> list[dict[str, Any]]:
+    def sum_day(cls, kind: str, resource_id: str, day: datetime.date) -> list[dict[str, Any]]:
         """Return the sums of a resource so far on a day (UTC), by version and arm."""
         rows = cls._default_manager.filter(kind=kind, resource_id=resource_id, day=day)
         columns = ("version_id", "version_number", "arm", *SUMS, *COSTS)
@@ -306,8 +293,6 @@ class Usage(models.Model):
 
 
 class Feedback(models.Model):
-    """Feedback on a version."""
-
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
     resource_id = models.CharField(max_length=200)

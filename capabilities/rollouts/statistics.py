@@ -44,7 +44,6 @@ class Rate:
 
     @property
     def is_of_few(self) -> bool:
-        """Whether the total is too small to be meaningful."""
         return self.total < FEW
 
 

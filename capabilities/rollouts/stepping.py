@@ -39,8 +39,6 @@ logger = logging.getLogger(__name__)
 
 
 class Step(NamedTuple):
-    """A planned step."""
-
     weight: int
     """In ten thousandths."""
     run_at: datetime.datetime
@@ -63,7 +61,6 @@ def plan(rollout: Rollout, arm: str, steps: Sequence[Step], *, by: Caller) -> No
 
 
 def take_due() -> None:
-    """Take the due steps."""
     for step in RolloutStep.objects.due().select_related("author", "rollout")[:AT_ONCE]:
         _take_or_postpone(step)
 
@@ -82,7 +79,6 @@ def _take_or_postpone(step: RolloutStep) -> None:
 
 
 def _take(step: RolloutStep) -> None:
-    """Take a step, or record why it failed."""
     try:
         if timezone.now() > step.run_at + GRACE:
             raise Conflict("No worker was running then, nor for long afterwards.", code="missed")

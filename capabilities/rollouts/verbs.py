@@ -66,7 +66,7 @@ def start(
             raise Invalid.field("resource", "is an override that is kept as a file", code="code_source")
         if resource.active_id is None:
             raise Invalid.field("resource", "has no active version for all others to get")
-        versions = _versions_of(resource, found)
+        versions = _find_versions(resource, found)
         _pass_gate(rollouts, resource, versions, by, given)
         about = target(resource)
         rollout = Rollout(
@@ -95,7 +95,7 @@ def find(rollouts: Verbs, rollout_id: str, *, by: Who = APPLICATION) -> Rollout:
     found = Rollout.objects.filter(pk=parse_uuid(rollout_id)).first()
     if found is None:
         raise NotFound
-    _resource_of(rollouts, found, caller_of(by))
+    _find_resource(rollouts, found, caller_of(by))
     return found
 
 
@@ -195,7 +195,7 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
     return rollout
 
 
-def _resource_of(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedResource:
+def _find_resource(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedResource:
     """Return the resource of a rollout; raises `NotFound` if the caller may not read it."""
     collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
     found: VersionedResource = collection.find(rollout.resource_id, by=by)
@@ -204,7 +204,7 @@ def _resource_of(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedReso
     return found
 
 
-def _versions_of(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snapshot]:
+def _find_versions(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snapshot]:
     found, issues = list[Snapshot](), list[Issue]()
     for number, arm in enumerate(arms):
         try:

@@ -72,7 +72,6 @@ def _in_words(moment: datetime.datetime | None) -> str | None:
 
 
 def _chips(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the links that narrow the list of users."""
     queries = {"": _("All")}
     if "is_active" in _RIGHTS:
         queries |= {"is_active__exact=1": _("Active"), "is_active__exact=0": _("Inactive")}
@@ -112,22 +111,18 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
 
     @display(description=_("last login"), ordering="last_login")
     def last_sign_in(self, account: Any) -> str:
-        """Return when the person signed in last."""
         return _in_words(account.last_login) or gettext("never")
 
     @display(description=_("date joined"), ordering="date_joined")
     def joined(self, account: Any) -> str | None:
-        """Return when the account was made."""
         return _in_words(account.date_joined)
 
     @display(description=_("Erasing"))
     def erasing(self, account: Any) -> str:
-        """Return a link to the page that erases the person."""
         address = reverse(f"studio:{PAGE}", args=[quote(str(account.pk))])
         return format_html('<a href="{}">{}</a>', address, gettext("Erase the person…"))
 
     def get_urls(self) -> list[Any]:
-        """Return Django's URLs, and that of the page that erases a person."""
         return [path("<str:object_id>/erase/", ErasePage.as_view(), name=PAGE), *super().get_urls()]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -135,23 +130,18 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         return (_NAME, *_DATES, "erasing", *(_RIGHTS if obj == request.user else ()))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Only superusers see accounts."""
         return caller_of(request).everywhere is Role.ADMIN
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Only superusers see accounts."""
         return self.has_module_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Only superusers change accounts."""
         return self.has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: accounts are created by invitations and commands."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: accounts are deactivated."""
         return False
 
     def get_search_results(
@@ -161,13 +151,11 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         return queryset.filter(contains_words(self.search_fields, search_term)), False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        """Store what was changed, and not what another request has changed meanwhile."""
         obj.save(update_fields=form.changed_data)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show Django's list as a list of the studio, with chips in place of its filters."""
         context = {**(extra_context or {}), "title": self.title, "chips": _chips(request)}
         response = super().changelist_view(request, context)
         changes = (getattr(response, "context_data", None) or {}).get("cl")

@@ -27,6 +27,9 @@ from versioning.models import SignInAttempts, caller_for
 from versioning.models.accounts import account
 from versioning.models.throttle import TooManyAttempts, subject
 
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
 BROWSER_COOKIE: Final = "editor_browser"
 OPENED_INVITATION: Final = "studio.invitation"
 """The session key for the digest of the invitation link that was opened last."""
@@ -40,7 +43,6 @@ def invitations() -> Invitations:
 
 
 def is_invited(request: HttpRequest, user: Any) -> bool:
-    """Return whether an invitation of this user was opened in this browser and can be accepted."""
     try:
         invitation = invitations().find(request.session.get(OPENED_INVITATION, ""))
     except NotFound:
@@ -49,7 +51,6 @@ def is_invited(request: HttpRequest, user: Any) -> bool:
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, user: AbstractBaseUser) -> None:
-    """Set the cookie that identifies this browser for the account next time."""
     response.set_cookie(
         BROWSER_COOKIE,
         signing.dumps([_account_subject(user.get_username()), secrets.token_hex(8)], salt=_SALT),
@@ -86,7 +87,7 @@ def client_address(request: HttpRequest) -> str | None:
     return str(address)
 
 
-def subjects_of(request: HttpRequest, name: str) -> list[str]:
+def list_subjects(request: HttpRequest, name: str) -> list[str]:
     """Return the subjects of an attempt; the first one is reset when the password is right."""
     own = _account_subject(name)
     browser = _known_browser(request, own)
@@ -109,10 +110,6 @@ def _known_browser(request: HttpRequest, account_subject: str) -> str | None:
 
 def _account_subject(name: str) -> str:
     return subject("account", get_user_model().normalize_username(name))
-
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class ErrorsAtPassword:
@@ -143,9 +140,6 @@ class NewPasswordForm(ErrorsAtPassword, SetPasswordForm):  # type: ignore[type-a
     """Chooses a password for a new account."""
 
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
 logger = logging.getLogger("studio.signing_in")  # docs/reference/logs.md documents this name
 
 _MINUTE: Final = 60
@@ -157,7 +151,6 @@ class LimitedAttemptsForm:
     seconds_to_wait = 0
 
     def too_many(self, error: TooManyAttempts) -> ValidationError:
-        """Return the error that the page shows."""
         self.seconds_to_wait = error.seconds
         return ValidationError(
             sentence_about_waiting(error.seconds),
@@ -185,8 +178,10 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
         name = self.cleaned_data.get("username")
         if name is None or not self.cleaned_data.get("password"):
             return self.cleaned_data
-        about = {"account": _known_name(name), "address": client_address(self.request) or "unknown"}
-        own, *others = subjects_of(self.request, name)
+        # Text that is not an account's name may be a password typed into the wrong field.
+        known = "unknown" if account(name) is None else get_user_model().normalize_username(name)
+        about = {"account": known, "address": client_address(self.request) or "unknown"}
+        own, *others = list_subjects(self.request, name)
         try:
             attempt = SignInAttempts.objects.begin([own, *others])
         except TooManyAttempts as error:
@@ -232,7 +227,6 @@ class PasswordAlone(ErrorsAtPassword):
     """
 
     def save(self, commit: bool = True) -> Any:  # noqa: FBT001, FBT002  as Django's
-        """Set the password, and store it."""
         user = super().save(commit=False)  # type: ignore[misc]  # of one of Django's forms
         if commit:
             user.save(update_fields=["password"])
@@ -262,13 +256,7 @@ def with_retry_after(form: Any, response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _known_name(name: str) -> str:
-    # Text that is not an account's name may be a password typed into the wrong field.
-    return "unknown" if account(name) is None else get_user_model().normalize_username(name)
-
-
 def sentence_about_waiting(seconds: int) -> str:
-    """Return the time to wait, in seconds or minutes, as a sentence."""
     if seconds < _MINUTE:
         return ngettext(
             "There were too many wrong attempts. Wait %(count)s second, then try again.",

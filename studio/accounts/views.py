@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django import forms
 from django.contrib.admin.utils import unquote
@@ -39,6 +39,7 @@ from studio.accounts.forms import (
 )
 from studio.error_pages import framed
 from studio.named import display_name, reserved_names
+from studio.pages import FormPage
 from studio.preferences import LANGUAGES
 from studio.translation import translated
 from studio.views import StudioPage
@@ -47,9 +48,6 @@ from versioning.domain.access import Role, Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import Invitation
 from versioning.models.accounts import account, accounts, mixes_alphabets, name_fields, unsaved_account
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 _TEMPLATE: Final = "studio/accounts/invited.html"
 
@@ -77,32 +75,27 @@ class AcceptPage(View):
     http_method_names = ("get", "post")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the invitation, and how to accept it."""
         try:
-            invitation = self._opened()
+            invitation = self._find()
         except NotFound:
-            return self._too_late()
+            return self._page(_("Too late"), status=404)
         return self._show(invitation)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Accept the invitation, or show why that is not possible."""
         try:
-            invitation = self._opened()
+            invitation = self._find()
             if request.POST.get("invitation") != str(invitation.pk):
                 # Another link was opened in this browser in the meantime: people accept only what they saw.
                 return self._show(invitation, status=409)
             if request.user.is_authenticated:
-                return self._accept(invitation, request.user)
+                invitations().accept(invitation.digest, by=request.user, via=Via.STUDIO)
+                request.session.pop(OPENED_INVITATION, None)
+                return HttpResponseRedirect(reverse("studio:index"))
             return self._make_account(invitation)
-        except NotFound:
-            return self._too_late()
-
-    def _accept(self, invitation: Invitation, user: User) -> HttpResponse:
-        try:
-            invitations().accept(invitation.digest, by=user, via=Via.STUDIO)
         except Forbidden:
             return self._show(invitation, status=403)
-        return self._done()
+        except NotFound:
+            return self._page(_("Too late"), status=404)
 
     def _make_account(self, invitation: Invitation) -> HttpResponse:
         form = NewPasswordForm(unsaved_account(invitation.username), self.request.POST)
@@ -120,11 +113,7 @@ class AcceptPage(View):
         home = reverse("studio:index")
         return HttpResponseRedirect(home) if user is None else sign_in.with_password(self.request, user, home)
 
-    def _done(self) -> HttpResponse:
-        self.request.session.pop(OPENED_INVITATION, None)
-        return HttpResponseRedirect(reverse("studio:index"))
-
-    def _opened(self) -> Invitation:
+    def _find(self) -> Invitation:
         return invitations().find(self.request.session.get(OPENED_INVITATION, ""))
 
     def _show(
@@ -144,9 +133,6 @@ class AcceptPage(View):
             sign_in_address=f"{reverse('studio:login')}?{urlencode({'next': here})}",
         )
 
-    def _too_late(self) -> HttpResponse:
-        return self._page(_("Too late"), status=404)
-
     def _page(self, title: str, *, status: int, **context: Any) -> HttpResponse:
         return framed(self.request, _TEMPLATE, title=title, status=status, **context)
 
@@ -163,8 +149,6 @@ class SessionPage(StudioPage):
 
 
 class LoginPage(LoginView):
-    """The form for passwords, and links to other ways of signing in."""
-
     authentication_form = SignInForm
     template_name = "studio/accounts/login.html"
     http_method_names = ["get", "post", "head"]
@@ -195,7 +179,6 @@ class LoginPage(LoginView):
         return SuperuserSignInForm if self.for_superusers else self.authentication_form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Return what the page shows."""
         ways = [] if self.for_superusers else sign_in.ways(self._next)
         forgotten = sign_in.forgotten_password() if self._takes_passwords else ""
         shown = {"takes_passwords": self._takes_passwords, "ways": ways, "forgotten_password": forgotten}
@@ -209,7 +192,6 @@ class LoginPage(LoginView):
         return with_retry_after(getattr(response, "context_data", {}).get("form"), response)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Sign the person in, and remember the browser."""
         response = sign_in.with_password(self.request, form.get_user(), self._next)
         remember_browser(self.request, response, form.get_user())
         return response
@@ -236,8 +218,6 @@ _MARKS: Final = 3
 
 
 class NameForm(forms.Form):
-    """A person's first and last name, as far as the user model has them."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in name_fields():
@@ -253,7 +233,6 @@ class NameForm(forms.Form):
             )
 
     def clean(self) -> dict[str, Any]:
-        """Refuse what the studio calls the reader or the application."""
         cleaned = super().clean() or {}
         whole = " ".join(" ".join(filter(None, cleaned.values())).split())
         if caseless(unicodedata.normalize("NFKC", whole)) in _reserved_names():
@@ -287,28 +266,23 @@ def _reserved_names() -> frozenset[str]:
     return frozenset(found)
 
 
-class NamePage(StudioPage):
-    """Where a person sets the name under which others see them."""
+class NamePage(FormPage):
+    form_class = NameForm
+    template = "studio/accounts/name.html"
+    title = gettext_lazy("Your name")
 
-    def get(self, request: HttpRequest) -> HttpResponse:
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show the form; raises `NotFound` if the user model has no names."""
         if not name_fields():
             raise NotFound
         return self.show(NameForm(initial={name: getattr(request.user, name) for name in name_fields()}))
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Store the name; a form with errors is shown again."""
-        form = NameForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        user: Any = request.user
+    def save(self, form: NameForm) -> HttpResponse:
+        user: Any = self.request.user
         for name in name_fields():
             setattr(user, name, form.cleaned_data[name])
         user.save(update_fields=name_fields())
-        return self.go(request.path, _("You are now shown as %(name)s.") % {"name": display_name(user)})
-
-    def show(self, form: NameForm, *, status: int = 200) -> HttpResponse:
-        return self.page("studio/accounts/name.html", title=_("Your name"), form=form, status=status)
+        return self.go(self.request.path, _("You are now shown as %(name)s.") % {"name": display_name(user)})
 
 
 _META: Final = accounts().model._meta
@@ -329,53 +303,41 @@ class EraseForm(forms.Form):
         self._username = username
 
     def clean_username(self) -> str:
-        """Refuse another name."""
         if self.cleaned_data["username"] != self._username:
             raise ValidationError(_("This is not the user name of the account."))
         return self._username
 
 
-class ErasePage(StudioPage):
-    """Asks for the user name, and erases the person."""
+class ErasePage(FormPage):
+    """Asks for the user name, shows what is erased and what stays, and erases the person."""
 
     asks_password_again = True
-
-    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the id of the account from the address."""
-        super().setup(request, *args, **kwargs)
-        self._id = unquote(kwargs["object_id"])
-
-    def get(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show what is erased and what stays."""
-        return self._show(EraseForm(username=self._username))
-
-    def post(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Erase the person, and show the list of accounts."""
-        form = EraseForm(request.POST, username=self._username)
-        if not form.is_valid():
-            return self._show(form, status=400)
-        erased = self.editor.person.erase(self._username, by=self.caller)
-        message = _("The person is erased. What they did remains under the name %(name)s.")
-        return self.go(reverse(LIST), message % {"name": erased.username})
+    template = "studio/accounts/erase.html"
 
     @cached_property
-    def _username(self) -> str:
+    def username(self) -> str:
         """The name of the account; raises `Forbidden` for others than superusers."""
         if self.caller.everywhere is not Role.ADMIN:
             raise Forbidden("Only superusers may erase people.")
         try:
-            found = accounts().filter(pk=self._id).first()
+            user = accounts().filter(pk=unquote(self.kwargs["object_id"])).first()
         except (ValueError, ValidationError):
-            found = None
-        if found is None:
+            user = None
+        if user is None:
             raise NotFound
-        return found.get_username()
+        return user.get_username()
 
-    def _show(self, form: EraseForm, *, status: int = 200) -> HttpResponse:
-        return self.page(
-            "studio/accounts/erase.html",
-            title=_("Erase %(name)s?") % {"name": self._username},
-            status=status,
-            form=form,
-            back_address=reverse(LIST),
-        )
+    @property
+    def title(self) -> str:
+        return _("Erase %(name)s?") % {"name": self.username}
+
+    def form(self, *data: Any) -> EraseForm:
+        return EraseForm(*data, username=self.username)
+
+    def save(self, form: EraseForm) -> HttpResponse:
+        erased = self.editor.person.erase(self.username, by=self.caller)
+        message = _("The person is erased. What they did remains under the name %(name)s.")
+        return self.go(reverse(LIST), message % {"name": erased.username})
+
+    def context(self) -> dict[str, Any]:
+        return {"back_address": reverse(LIST)}

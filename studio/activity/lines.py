@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from studio import additions
-from studio.activity.sentences import Fragment, Names, resource_fragment, sentence_of, version_name
+from studio.activity.sentences import Fragment, Names, describe_event, resource_fragment, version_name
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import shortened
 from studio.named import Place, person_name, resource_name
@@ -25,8 +25,6 @@ from versioning.models import ApiKey, Event
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """An event as a page shows it."""
-
     event: Event
     sentence: list[Fragment]
     comparison: str
@@ -40,12 +38,10 @@ class Line:
 
     @property
     def key(self) -> str:
-        """What distinguishes the line from all others."""
         return f"{self.event.position}.{self.event.ordinal}"
 
     @property
     def words(self) -> str:
-        """The sentence as plain text."""
         return "".join(fragment.text for fragment in self.sentence)
 
 
@@ -73,24 +69,23 @@ def lines_of(
     }
     keys = ApiKey.objects.filter(prefix__in=set(prefixes.values())) if prefixes else ApiKey.objects.none()
     key_names = dict(keys.values_list("prefix", "name"))
-    return [
-        Line(
-            event=event,
-            sentence=sentence_of(event, names, _you(event, caller) if as_you else ""),
-            comparison=found.comparison(event),
-            key_prefix=prefixes.get(event, ""),
-            key_name=key_names.get(prefixes.get(event, ""), ""),
-            together=found.named.get((event.position, event.ordinal)) if event.resource_id else None,
+    lines = []
+    for event in events:
+        is_own = event.actor and event.actor == caller.username and event.via == Via.STUDIO
+        who = ""
+        if as_you and is_own:
+            who = _("You, in another window,").format(name=person_name(event.actor, Place.NAMED))
+        lines.append(
+            Line(
+                event=event,
+                sentence=describe_event(event, names, who),
+                comparison=found.comparison(event),
+                key_prefix=prefixes.get(event, ""),
+                key_name=key_names.get(prefixes.get(event, ""), ""),
+                together=found.named.get((event.position, event.ordinal)) if event.resource_id else None,
+            )
         )
-        for event in events
-    ]
-
-
-def _you(event: Event, caller: Caller) -> str:
-    """Return how to address the reader if they did it in the studio; empty for everything else."""
-    if not event.actor or event.actor != caller.username or event.via != Via.STUDIO:
-        return ""
-    return _("You, in another window,").format(name=person_name(event.actor, Place.NAMED))
+    return lines
 
 
 class _Found:
@@ -99,14 +94,10 @@ class _Found:
     def __init__(self, events: Sequence[Event], caller: Caller) -> None:
         self.caller = caller
         self.identities: dict[tuple[str, str], Any] = {}
-        """The identities of readable resources, by kind and id."""
         self.called: dict[tuple[str, str], str] = {}
-        """The names of readable resources, by kind and id."""
         self.in_code: set[tuple[str, str]] = set()
         self.numbers: dict[str, int] = {}
-        """The numbers of versions in rows, by id."""
         self.ids: dict[tuple[str, str, int], str] = {}
-        """Their ids, by kind, resource and number."""
         for kind in KINDS:
             some = [event for event in events if event.resource_kind == kind.slug]
             if some:
@@ -119,9 +110,15 @@ class _Found:
         self.versions = {
             version_id: self._version(event, version_id)
             for event in reversed(events)
-            for version_id in _named(event)
+            for version_id in _version_ids(event)
         }
-        self.subjects = {(event.position, event.ordinal): self._subject(event) for event in events}
+        # The addresses of applications' pages about the events, if the caller may open them.
+        self.subjects = {
+            (event.position, event.ordinal): additions.address_of(self._kind(event), event)
+            if event.resource_id and self._is_there(event) and self._may_read_drafts(event)
+            else ""
+            for event in events
+        }
         open_events = [event for event in events if self._may_read_drafts(event)]
         self.named = {
             key: Fragment(named_in_event.title, named_in_event.address)
@@ -137,7 +134,7 @@ class _Found:
         for resource, entry in catalog.some(sorted(resource_ids)):
             self.identities[kind.slug, resource.pk] = resource.uuid
             self.called[kind.slug, resource.pk] = shortened(entry.name)
-        ids = [UUID(text) for event in events for text in _named(event) if _is_uuid(text)]
+        ids = [UUID(text) for event in events for text in _version_ids(event) if _is_uuid(text)]
         saved = [event for event in events if _is_save(event)]
         before = Q(
             resource__in={event.resource_id for event in saved},
@@ -149,7 +146,6 @@ class _Found:
             self.ids[kind.slug, resource_id, number] = str(pk)
 
     def comparison(self, event: Event) -> str:
-        """Return the address of the comparison for an event."""
         before, now = event.previous_version_id, event.version_id
         if _is_save(event):
             key = event.resource_kind, event.resource_id, (event.version_number or 1) - 1
@@ -177,20 +173,13 @@ class _Found:
         address = self._kind(event).address("version", event.resource_id, version_id)
         return Fragment(text, address, number=number)
 
-    def _subject(self, event: Event) -> str:
-        """Return the address of an application's page about the event, if the caller may open it."""
-        is_open = event.resource_id and self._is_there(event) and self._may_read_drafts(event)
-        return additions.address_of(self._kind(event), event) if is_open else ""
-
     def _is_there(self, event: Event) -> bool:
-        """Return whether the caller may read the resource and it is still the event's."""
         key = event.resource_kind, event.resource_id
         if event.resource_uuid == IN_CODE:
             return key in self.in_code
         return event.resource_uuid is not None and self.identities.get(key) == event.resource_uuid
 
     def _is_open(self, event: Event, version_id: str) -> bool:
-        """Return whether the caller can open a version of the resource."""
         is_kept = version_id in self.numbers or version_id.startswith("git-")
         return is_kept and self._is_there(event) and self._may_read_drafts(event)
 
@@ -205,8 +194,7 @@ def _is_save(event: Event) -> bool:
     return event.type.endswith(".versionCreated") and not event.detail.get("restoredFrom")
 
 
-def _named(event: Event) -> Iterator[str]:
-    """Yield the ids of the versions that an event's sentence names."""
+def _version_ids(event: Event) -> Iterator[str]:
     named = (event.version_id, event.previous_version_id, event.detail.get("restoredFrom"))
     yield from (version_id for version_id in named if version_id)
 

@@ -6,7 +6,6 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -46,7 +45,6 @@ def unread(request: HttpRequest) -> int:
 
 
 def latest_news(request: HttpRequest, limit: int) -> list[Event]:
-    """Return the latest events that concern the person, newest first."""
     return notifications.latest(caller_of(request), get_editor().code, limit)
 
 
@@ -85,8 +83,6 @@ SCOPE: Final = ("resource_kind", "resource_id", "workspace_id")
 
 
 class SinceForm(forms.Form):
-    """The position up to which an open page is up to date, and its scope."""
-
     after = forms.IntegerField(min_value=0, max_value=END)
     resource_kind = forms.ChoiceField(required=False, choices=[(kind.slug, kind.slug) for kind in KINDS])
     resource_id = forms.CharField(required=False, strip=False)
@@ -110,13 +106,13 @@ class LivePage(StudioPage):
         scope = {str(name): given[name] for name in SCOPE if name in given}
         now = events.position()  # later events are returned by the next request
         # A position beyond the end is of another log: the database was put back to an earlier state.
-        changed = now < after or (now > after and self._has_events(after, scope))
+        changed = now < after
+        if now > after:
+            newer = Q(position__gt=after)
+            page = self.editor.event.page(before=END, limit=1, where=newer, by=self.caller, **scope)
+            changed = bool(page.events)
         news = {"unread": unread(request)} if now != after else {}
         return JsonResponse({"changed": changed, "next": now, **news})
-
-    def _has_events(self, after: int, scope: Mapping[str, Any]) -> bool:
-        newer = Q(position__gt=after)
-        return bool(self.editor.event.page(before=END, limit=1, where=newer, by=self.caller, **scope).events)
 
 
 class SincePage(ResourcePage):
@@ -168,7 +164,6 @@ class SincePage(ResourcePage):
         }
 
     def _comparison(self, resource: VersionedResource, base: str) -> str:
-        """Return the address of the comparison with what was saved since the form was opened."""
         now = resource.current.version_id
         if base in {"", now} or not self.may(Right.READ_DRAFTS):
             return ""

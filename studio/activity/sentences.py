@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import gettext, pgettext, pgettext_lazy
+from django.utils.translation import gettext, gettext_noop, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from studio.field_words import titles
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectWords:
-    """The subject of events, in words."""
-
     noun: Promise
     """For use in a sentence: `prompt block`."""
     title: Promise
@@ -87,25 +85,21 @@ _NAMES: Final[Mapping[str, Promise]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TypeGroup:
-    """The types of events about one subject."""
-
     subject: str
     title: str
     anything: str
-    """The name of the choice for all of them."""
     types: list[tuple[str, str]]
     """Each type with its name, such as `("agent.versionCreated", "Draft saved")`."""
 
     @property
     def pattern(self) -> str:
-        """The pattern that matches all of them, including types declared later."""
         return f"{self.subject}.*"
 
 
-def noun_of(subject: str) -> str:
+def subject_noun(subject: str) -> str:
     """Return the name of a type's subject: `prompt block`, `API key`."""
     words = words_about(subject)
-    return str(words.noun) if words else spaced(subject)
+    return str(words.noun) if words else split_words_of_name(subject)
 
 
 def words_about(subject: str) -> SubjectWords | KindWords | EventSubject | None:
@@ -120,22 +114,21 @@ def name_of(event_type: str) -> str:
     """Return the name of a type next to its subject: `draft saved`."""
     what = event_type.rpartition(".")[2]
     own = find_type(event_type)
-    return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or spaced(what))
+    return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or split_words_of_name(what))
 
 
 def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
-    """Yield the types grouped by subject, in their original order."""
     for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
         words = words_about(subject)
         yield TypeGroup(
             subject=subject,
-            title=str(words.title) if words else f"{capfirst(spaced(subject))}s",
+            title=str(words.title) if words else f"{capfirst(split_words_of_name(subject))}s",
             anything=str(words.anything) if words else gettext("Anything about this"),
             types=[(member, capfirst(name_of(member))) for member in members],
         )
 
 
-def spaced(name: str) -> str:
+def split_words_of_name(name: str) -> str:
     """Return a camelCase name as words: `changes requested`."""
     return re.sub("([A-Z])", lambda letter: f" {letter[0].lower()}", name)
 
@@ -145,8 +138,6 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Fragment:
-    """A fragment of a sentence."""
-
     text: str
     address: str = ""
     """The address that it links to; empty for plain words."""
@@ -193,8 +184,6 @@ def as_fragments(sentence: str, values: Mapping[str, Fragment | str], of: str = 
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """The names and addresses of the resources and versions of events."""
-
     versions: Mapping[str, Fragment] = field(default_factory=dict)
     """By id."""
     resources: Mapping[tuple[str, str, Any], Fragment] = field(default_factory=dict)
@@ -230,7 +219,7 @@ class Names:
 def resource_fragment(event: Event, name: str, address: str = "") -> Fragment:
     """Return the name of an event's resource after the word for its kind: `agent Writer`."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
-    named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{name}}"
+    named = str(kind.words.named) if kind else f"{subject_noun(event.resource_kind)} {{name}}"
     of = str(kind.words.of_named) if kind else ""
     as_object = str(kind.words.object_named) if kind else ""
     return Fragment(
@@ -352,19 +341,18 @@ OF_WORKSPACES: Final[Mapping[str, Callable[[Event], Sentence]]] = {
 }
 
 
-def who_of(event: Event, place: Place) -> Fragment:
-    """Return the actor of an event, at a place in a sentence."""
+def name_actor(event: Event, place: Place) -> Fragment:
     if event.via == Via.FILE:
         return Fragment(gettext("Someone who changed the file"))
     return people_in([event.actor], place)
 
 
-def sentence_of(event: Event, names: Names, who: str = "") -> list[Fragment]:
+def describe_event(event: Event, names: Names, who: str = "") -> list[Fragment]:
     """Return the sentence about an event; `who` replaces the name of the actor."""
     found = _sentence_for(event, names)
     place = Place.BEGINNING if found.sentence.startswith("{who}") else Place.WITHIN
     of = pgettext("before the name of an agent or prompt block", "of")
-    return as_fragments(found.sentence, {"who": who or who_of(event, place), **found.values}, of)
+    return as_fragments(found.sentence, {"who": who or name_actor(event, place), **found.values}, of)
 
 
 def _sentence_for(event: Event, names: Names) -> Sentence:
@@ -391,7 +379,6 @@ def _sentence_for(event: Event, names: Names) -> Sentence:
 
 
 def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]) -> Sentence:
-    """Return the sentence that names the resource, or the form for the resource's own page."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
     if names.of_one and kind is not None:
         return Sentence(str(alone(kind.words)), {})
@@ -401,7 +388,6 @@ def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords
 def _as_object(
     event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]
 ) -> Sentence:
-    """Return the same, where the resource is the object of the sentence."""
     found = _about(event, names, sentence, alone)
     return replace(
         found,
@@ -412,178 +398,140 @@ def _as_object(
     )
 
 
-def _of(event: Event, names: Names, sentence: str, alone: str, **values: Fragment | str) -> Sentence:
+def _of(event: Event, names: Names, forms: tuple[str, str], **values: Fragment | str) -> Sentence:
     """Return the sentence that names the resource, or the form without it."""
+    sentence, alone = forms
     if names.of_one:
-        return Sentence(alone, values)
-    return Sentence(sentence, {"resource": names.resource(event), **values})
+        return Sentence(gettext(alone), values)
+    return Sentence(gettext(sentence), {"resource": names.resource(event), **values})
 
 
-def _created(event: Event, names: Names) -> Sentence:
-    return _as_object(event, names, gettext("{who} created {resource}"), attrgetter("created"))
+_RESTORED: Final = (
+    gettext_noop("{who} restored {version} as {draft} of {resource}"),
+    gettext_noop("{who} restored {version} as {draft}"),
+)
+_SAVED: Final = gettext_noop("{who} saved {draft} of {resource}"), gettext_noop("{who} saved {draft}")
+_SAVED_FIELDS: Final = (
+    gettext_noop("{who} saved {draft} of {resource}: {fields}"),
+    gettext_noop("{who} saved {draft}: {fields}"),
+)
+_PUBLISHED: Final = (
+    gettext_noop("{who} published {version} of {resource}"),
+    gettext_noop("{who} published {version}"),
+)
+_REPLACED: Final = (
+    gettext_noop("{who} published {version} of {resource} in place of {previous}"),
+    gettext_noop("{who} published {version} in place of {previous}"),
+)
+_UNPUBLISHED: Final = (
+    gettext_noop("{who} unpublished {version} of {resource}"),
+    gettext_noop("{who} unpublished {version}"),
+)
+_LABEL_MOVED: Final = {
+    ("released", True): (
+        gettext_noop("{who} released label {label} of {resource} on {version}"),
+        gettext_noop("{who} released label {label} on {version}"),
+    ),
+    ("moved", True): (
+        gettext_noop("{who} moved the released label {label} of {resource} from {previous} to {version}"),
+        gettext_noop("{who} moved the released label {label} from {previous} to {version}"),
+    ),
+    ("set", True): (
+        gettext_noop("{who} set label {label} of {resource} on {version} and released it"),
+        gettext_noop("{who} set label {label} on {version} and released it"),
+    ),
+    ("released", False): (
+        gettext_noop("{who} withdrew the release of label {label} of {resource} on {version}"),
+        gettext_noop("{who} withdrew the release of label {label} on {version}"),
+    ),
+    ("moved", False): (
+        gettext_noop("{who} moved label {label} of {resource} from {previous} to {version}"),
+        gettext_noop("{who} moved label {label} from {previous} to {version}"),
+    ),
+    ("set", False): (
+        gettext_noop("{who} set label {label} of {resource} on {version}"),
+        gettext_noop("{who} set label {label} on {version}"),
+    ),
+}
+"""By what happened, and whether the label is released now."""
+_LABEL_REMOVED: Final = (
+    gettext_noop("{who} removed label {label} of {resource} from {version}"),
+    gettext_noop("{who} removed label {label} from {version}"),
+)
+_PRUNED: Final = gettext_noop("{who} pruned {version} of {resource}"), gettext_noop("{who} pruned {version}")
+_VERSION_DELETED: Final = (
+    gettext_noop("{who} deleted {version} of {resource}"),
+    gettext_noop("{who} deleted {version}"),
+)
+_VISIBILITY_CHANGED: Final = (
+    gettext_noop("{who} made {resource} {visibility}"),
+    gettext_noop("{who} made this agent {visibility}"),
+)
+_BOTH_CHANGED: Final = (
+    gettext_noop("{who} changed the metadata of {resource} and made it {visibility}"),
+    gettext_noop("{who} changed the metadata of this agent and made it {visibility}"),
+)
 
 
-def _saved(event: Event, names: Names) -> Sentence:
+def _describe_saved(event: Event, names: Names) -> Sentence:
     source, draft = event.detail.get("restoredFrom"), names.draft(event.version_id)
     if source:
-        return _of(
-            event,
-            names,
-            gettext("{who} restored {version} as {draft} of {resource}"),
-            gettext("{who} restored {version} as {draft}"),
-            version=names.version(source),
-            draft=draft,
-        )
+        return _of(event, names, _RESTORED, version=names.version(source), draft=draft)
     changed = ", ".join(titles(event.detail.get("changedFields") or ()))
     if not changed:
-        return _of(
-            event,
-            names,
-            gettext("{who} saved {draft} of {resource}"),
-            gettext("{who} saved {draft}"),
-            draft=draft,
-        )
-    return _of(
-        event,
-        names,
-        gettext("{who} saved {draft} of {resource}: {fields}"),
-        gettext("{who} saved {draft}: {fields}"),
-        draft=draft,
-        fields=changed,
-    )
+        return _of(event, names, _SAVED, draft=draft)
+    return _of(event, names, _SAVED_FIELDS, draft=draft, fields=changed)
 
 
-def _published(event: Event, names: Names) -> Sentence:
+def _describe_published(event: Event, names: Names) -> Sentence:
     version = names.version(event.version_id)
     if event.previous_version_id in {"", event.version_id}:
-        return _of(
-            event,
-            names,
-            gettext("{who} published {version} of {resource}"),
-            gettext("{who} published {version}"),
-            version=version,
-        )
-    return _of(
-        event,
-        names,
-        gettext("{who} published {version} of {resource} in place of {previous}"),
-        gettext("{who} published {version} in place of {previous}"),
-        version=version,
-        previous=names.version(event.previous_version_id),
-    )
+        return _of(event, names, _PUBLISHED, version=version)
+    return _of(event, names, _REPLACED, version=version, previous=names.version(event.previous_version_id))
 
 
-def _unpublished(event: Event, names: Names) -> Sentence:
-    return _of(
-        event,
-        names,
-        gettext("{who} unpublished {version} of {resource}"),
-        gettext("{who} unpublished {version}"),
-        version=names.version(event.previous_version_id),
-    )
-
-
-def _label_moved(event: Event, names: Names) -> Sentence:
+def _describe_label(event: Event, names: Names) -> Sentence:
     before, now = event.previous_version_id, event.version_id
-    sentences = _label_sentences(released=bool(event.detail.get("released")))
-    how = "released" if before == now else "moved" if before else "set"
+    what = "released" if before == now else "moved" if before else "set"
     values: dict[str, Fragment | str] = {"label": event.label, "version": names.version(now)}
-    if how == "moved":
+    if what == "moved":
         values["previous"] = names.version(before)
-    sentence, alone = sentences[how]
-    return _of(event, names, sentence, alone, **values)
+    return _of(event, names, _LABEL_MOVED[what, bool(event.detail.get("released"))], **values)
 
 
-def _label_sentences(*, released: bool) -> Mapping[str, tuple[str, str]]:
-    if released:
-        return {
-            "released": (
-                gettext("{who} released label {label} of {resource} on {version}"),
-                gettext("{who} released label {label} on {version}"),
-            ),
-            "moved": (
-                gettext("{who} moved the released label {label} of {resource} from {previous} to {version}"),
-                gettext("{who} moved the released label {label} from {previous} to {version}"),
-            ),
-            "set": (
-                gettext("{who} set label {label} of {resource} on {version} and released it"),
-                gettext("{who} set label {label} on {version} and released it"),
-            ),
-        }
-    return {
-        "released": (
-            gettext("{who} withdrew the release of label {label} of {resource} on {version}"),
-            gettext("{who} withdrew the release of label {label} on {version}"),
-        ),
-        "moved": (
-            gettext("{who} moved label {label} of {resource} from {previous} to {version}"),
-            gettext("{who} moved label {label} from {previous} to {version}"),
-        ),
-        "set": (
-            gettext("{who} set label {label} of {resource} on {version}"),
-            gettext("{who} set label {label} on {version}"),
-        ),
-    }
-
-
-def _label_removed(event: Event, names: Names) -> Sentence:
-    return _of(
-        event,
-        names,
-        gettext("{who} removed label {label} of {resource} from {version}"),
-        gettext("{who} removed label {label} from {version}"),
-        label=event.label,
-        version=names.version(event.previous_version_id),
-    )
-
-
-def _version_deleted(event: Event, names: Names) -> Sentence:
-    version = names.version(event.version_id)
-    if event.detail.get("pruned"):
-        sentences = gettext("{who} pruned {version} of {resource}"), gettext("{who} pruned {version}")
-    else:
-        sentences = gettext("{who} deleted {version} of {resource}"), gettext("{who} deleted {version}")
-    return _of(event, names, *sentences, version=version)
-
-
-def _updated(event: Event, names: Names) -> Sentence:
+def _describe_updated(event: Event, names: Names) -> Sentence:
     fields, to = event.detail.get("fields") or [], str(event.detail.get("to", ""))
-    visibility = str(VISIBILITIES.get(to, to))
     if "visibility" not in fields:
         sentence = gettext("{who} changed the metadata of {resource}")
         return _about(event, names, sentence, attrgetter("metadata_changed"))
     # Only agents have a visibility.
-    if "metadata" not in fields:
-        return _of(
-            event,
-            names,
-            gettext("{who} made {resource} {visibility}"),
-            gettext("{who} made this agent {visibility}"),
-            visibility=visibility,
-        )
-    return _of(
-        event,
-        names,
-        gettext("{who} changed the metadata of {resource} and made it {visibility}"),
-        gettext("{who} changed the metadata of this agent and made it {visibility}"),
-        visibility=visibility,
-    )
-
-
-def _deleted(event: Event, names: Names) -> Sentence:
-    return _as_object(event, names, gettext("{who} deleted {resource}"), attrgetter("deleted"))
+    forms = _BOTH_CHANGED if "metadata" in fields else _VISIBILITY_CHANGED
+    return _of(event, names, forms, visibility=str(VISIBILITIES.get(to, to)))
 
 
 _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Sentence]]] = {
-    "created": _created,
-    "versionCreated": _saved,
-    "published": _published,
-    "unpublished": _unpublished,
-    "labelMoved": _label_moved,
-    "labelRemoved": _label_removed,
-    "versionDeleted": _version_deleted,
-    "updated": _updated,
-    "deleted": _deleted,
+    "created": lambda event, names: _as_object(
+        event, names, gettext("{who} created {resource}"), attrgetter("created")
+    ),
+    "versionCreated": _describe_saved,
+    "published": _describe_published,
+    "unpublished": lambda event, names: _of(
+        event, names, _UNPUBLISHED, version=names.version(event.previous_version_id)
+    ),
+    "labelMoved": _describe_label,
+    "labelRemoved": lambda event, names: _of(
+        event, names, _LABEL_REMOVED, label=event.label, version=names.version(event.previous_version_id)
+    ),
+    "versionDeleted": lambda event, names: _of(
+        event,
+        names,
+        _PRUNED if event.detail.get("pruned") else _VERSION_DELETED,
+        version=names.version(event.version_id),
+    ),
+    "updated": _describe_updated,
+    "deleted": lambda event, names: _as_object(
+        event, names, gettext("{who} deleted {resource}"), attrgetter("deleted")
+    ),
 }
 
 
@@ -592,7 +540,7 @@ def _as_called(event: Event, names: Names) -> Sentence:
     subject = event.type.rpartition(".")[0]
     called = name_of(event.type)
     if subject != event.resource_kind:
-        called = f"{noun_of(subject)} {called}"
+        called = f"{subject_noun(subject)} {called}"
     about: dict[str, Fragment | str] = {"what": called}
     if event.resource_id:
         about["resource"] = names.resource(event)

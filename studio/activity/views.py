@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.db.models import Q
 from django.db.models.fields.json import KeyTextTransform
-from django.http import HttpRequest, QueryDict, StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.translation import gettext
@@ -29,7 +29,7 @@ from studio.named import named_like
 from studio.permissions import caller_of
 from studio.resources.base import ResourcePage
 from studio.views import StudioPage
-from studio.workspaces.views import DayField, WorkspacePage, beginning_of, end_of
+from studio.workspaces.views import DayField, WorkspacePage, end_of, start_of_day
 from versioning.domain import csv_files
 from versioning.domain.access import Caller, Right
 from versioning.domain.csv_files import escape_cell
@@ -145,13 +145,11 @@ class ActivityForm(forms.Form):
         self.fields["actor"].widget.attrs |= {"list": "known-actors", "autocomplete": "off"}
 
     def clean_actor(self) -> str:
-        """Return the name as the log has it."""
         typed: str = self.cleaned_data["actor"]
         return known_name(typed) if typed else ""
 
     @property
     def given(self) -> dict[str, Any]:
-        """The filters that are set and valid."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
 
@@ -173,7 +171,7 @@ class ActivityForm(forms.Form):
             named = reduce(or_, (contains_caseless(text, target) for text in texts))
             condition &= named | named_like(target, self.caller)
         if "since" in given:
-            condition &= Q(created_at__gte=beginning_of(given["since"]))
+            condition &= Q(created_at__gte=start_of_day(given["since"]))
         if "until" in given:
             condition &= Q(created_at__lt=end_of(given["until"]))
         return condition
@@ -186,13 +184,10 @@ END: Final = 10**MAX_DIGITS
 
 
 def latest(editor: Editor, caller: Caller, limit: int) -> Sequence[Event]:
-    """Return the latest events that the caller may see, newest first."""
     return editor.event.page(before=END, limit=limit, by=caller).events
 
 
 class ActivityPage(StudioPage):
-    """Everything that the caller may see, newest first."""
-
     of_one = False
     """Whether the page is about one resource."""
     shows_workspace = True
@@ -210,7 +205,9 @@ class ActivityPage(StudioPage):
             if not self.administers():
                 raise Forbidden("The audit log is for admins.")
             return audit_file(request, self.editor, END, {**form.wanted, **scope})
-        before = _position(request.GET)
+        text = request.GET.get("before", "")
+        is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+        before = int(text) if is_number else None
         if before is None:
             self.listen(self.scope)
         found = self.editor.event.page(
@@ -236,7 +233,6 @@ class ActivityPage(StudioPage):
         )
 
     def types(self) -> list[str]:
-        """Return the types of events that the caller can see here."""
         is_admin, reads_drafts = self.administers(), self.reads_drafts()
         kinds = {kind.slug for kind in KINDS}
         return [
@@ -247,19 +243,15 @@ class ActivityPage(StudioPage):
         ]
 
     def reads_drafts(self) -> bool:
-        """Return whether the caller sees events about drafts here."""
         scope = self.caller.scope(Right.READ_DRAFTS)
         return scope is None or bool(scope)
 
     def administers(self) -> bool:
-        """Return whether the caller sees events for admins here."""
         scope = self.caller.scope(Right.ADMINISTER)
         return scope is None or bool(scope)
 
 
 class WorkspaceActivityPage(WorkspacePage, ActivityPage):
-    """The events of one workspace, for all its members."""
-
     tab = "activity"
     right = Right.READ
     shows_workspace = False
@@ -269,17 +261,13 @@ class WorkspaceActivityPage(WorkspacePage, ActivityPage):
         return {"workspace_id": self.workspace.pk}
 
     def administers(self) -> bool:
-        """Return whether the caller is an admin of the workspace."""
         return self.may(Right.ADMINISTER)
 
     def reads_drafts(self) -> bool:
-        """Return whether the caller may read the drafts of the workspace."""
         return self.may(Right.READ_DRAFTS)
 
 
 class ResourceActivityPage(ResourcePage, ActivityPage):
-    """The events of one resource."""
-
     tab = "activity"
     of_one = True
     shows_workspace = False
@@ -289,7 +277,6 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
         return {"resource_kind": self.kind.slug, "resource_id": self.summary.resource_id}
 
     def types(self) -> list[str]:
-        """Return the types of events about resources of its kind, and those of other applications."""
         others = {kind.slug for kind in KINDS} - {self.kind.slug}
         return [event_type for event_type in super().types() if event_type.partition(".")[0] not in others]
 
@@ -298,12 +285,4 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
         return False
 
     def reads_drafts(self) -> bool:
-        """Return whether the caller may read the drafts of the resource."""
         return self.may(Right.READ_DRAFTS)
-
-
-def _position(given: QueryDict) -> int | None:
-    """Return the position before which the page ends; None for the newest page."""
-    text = given.get("before", "")
-    is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
-    return int(text) if is_number else None

@@ -55,8 +55,6 @@ _NEEDLESS: Final = {"instructions": ("content", "id"), MODEL: (MODEL,)}
 
 
 class Condition(str):
-    """Display rules in words."""
-
     __slots__ = ("always",)
     always: bool
 
@@ -86,7 +84,16 @@ def readable(name: str, value: Any) -> Any:
     if is_rules(value) or (name == "rules" and value is None):
         return Condition.of(value, what)
     if name == "instructions" and isinstance(value, list):
-        return [_readable_block(block) for block in value]
+        return [
+            block
+            if block["type"] == REFERENCE
+            else {
+                "type": "text",
+                "content": block["content"],
+                "rules": Condition.of(block.get("rules"), _SHOWN),
+            }
+            for block in value
+        ]
     if _are_variants(value):
         return [_variant(readable(name, variant["value"]), variant.get("rules")) for variant in value]
     if (
@@ -126,12 +133,6 @@ def as_text(value: Any) -> str:
 def is_reference(value: Any) -> bool:
     """Return whether a value from `readable` is a reference to a prompt block."""
     return _is_block(value) and value["type"] == REFERENCE
-
-
-def _readable_block(block: dict[str, Any]) -> dict[str, Any]:
-    if block["type"] == REFERENCE:
-        return block
-    return {"type": "text", "content": block["content"], "rules": Condition.of(block.get("rules"), _SHOWN)}
 
 
 def _variant(value: Any, rules: dict[str, Any] | None) -> dict[str, Any]:
@@ -185,7 +186,13 @@ def _outline(value: Any) -> Iterator[str]:
         for item in value:
             yield from _entry("-", item)
     else:
-        yield from _scalar(value).split("\n")
+        if value is None:
+            text = _("nothing")
+        elif isinstance(value, str) and value and not _LIKE_JSON.match(value):
+            text = value
+        else:
+            text = canonical.dump(value) if value not in ({}, []) else _("(empty)")
+        yield from text.split("\n")
 
 
 def _entry(head: str, value: Any) -> Iterator[str]:
@@ -201,14 +208,6 @@ def _entry(head: str, value: Any) -> Iterator[str]:
         return
     yield head
     yield from (f"  {line}" for line in lines)
-
-
-def _scalar(value: Any) -> str:
-    if value is None:
-        return _("nothing")
-    if isinstance(value, str) and value and not _LIKE_JSON.match(value):
-        return value
-    return canonical.dump(value) if value not in ({}, []) else _("(empty)")
 
 
 _WORDS: Final = regex.compile(rf"[{IN_WORDS}_]+")
@@ -240,10 +239,10 @@ def json_changes(before: Any, after: Any, budget: PageBudget, path: tuple[str, .
         return _changed_items(before, after, budget, path)
     if canonical.same(before, after):
         return []
-    return _noted(JsonChange(path=path, op=Op.CHANGED, before=before, after=after), budget)
+    return _note_change(JsonChange(path=path, op=Op.CHANGED, before=before, after=after), budget)
 
 
-def _noted(change: JsonChange, budget: PageBudget) -> list[JsonChange]:
+def _note_change(change: JsonChange, budget: PageBudget) -> list[JsonChange]:
     """Return the change if the budget allows another one."""
     if budget.changes <= 0:
         budget.left_out += 1
@@ -259,9 +258,9 @@ def _changed_members(
     for key in dict.fromkeys([*before, *after]):
         place = (*path, key)
         if key not in after:
-            found += _noted(JsonChange(path=place, op=Op.REMOVED, before=before[key]), budget)
+            found += _note_change(JsonChange(path=place, op=Op.REMOVED, before=before[key]), budget)
         elif key not in before:
-            found += _noted(JsonChange(path=place, op=Op.ADDED, after=after[key]), budget)
+            found += _note_change(JsonChange(path=place, op=Op.ADDED, after=after[key]), budget)
         else:
             found += json_changes(before[key], after[key], budget, place)
     return found
@@ -269,10 +268,7 @@ def _changed_members(
 
 @dataclass(frozen=True, kw_only=True)
 class _Item:
-    """A change of an item of a list."""
-
     place: int
-    """Where a page shows it."""
     op: Op
     before: int
     """The positions before and after; equal if it has only one."""
@@ -298,11 +294,13 @@ def _changed_items(
             came_from = item.before + 1 if item.is_displaced else None
             changed += [replace(change, came_from=came_from) for change in found] if came_from else found
         elif op is Op.MOVED:
-            changed += _noted(JsonChange(path=inside, op=op, before=item.before + 1, after=new[0]), budget)
+            changed += _note_change(
+                JsonChange(path=inside, op=op, before=item.before + 1, after=new[0]), budget
+            )
         elif op is Op.REMOVED:
-            changed += _noted(JsonChange(path=inside, op=op, before=old[0]), budget)
+            changed += _note_change(JsonChange(path=inside, op=op, before=old[0]), budget)
         else:
-            changed += _noted(JsonChange(path=inside, op=op, after=new[0]), budget)
+            changed += _note_change(JsonChange(path=inside, op=op, after=new[0]), budget)
     return changed
 
 
@@ -365,13 +363,19 @@ def _similar(
     before: list[Any], after: list[Any], gone: set[int], come: set[int], budget: PageBudget
 ) -> list[tuple[int, int]]:
     """Return the pairs of items whose texts have the most words in common; removes both from the sets."""
-    old, new = ({i: _words(items[i]) for i in places} for items, places in ((before, gone), (after, come)))
+
+    def words_at(items: Sequence[Any], place: int) -> frozenset[str]:
+        text = items[place].get("content") if isinstance(items[place], dict) else None
+        return frozenset(_WORDS.findall(text)) if isinstance(text, str) else frozenset()
+
+    old = {place: words_at(before, place) for place in gone}
+    new = {place: words_at(after, place) for place in come}
     pairs = []
     for j in sorted(place for place in come if new[place]):
         candidates = [i for i in gone if old[i] and _type(before[i]) == _type(after[j])]
         if not budget.spend(len(gone) + len(candidates) * len(new[j])):
             break
-        scores = [(_likeness(old[i], new[j]), -i) for i in candidates]
+        scores = [(len(old[i] & new[j]) / len(old[i] | new[j]), -i) for i in candidates]
         likeness, place = max(scores, default=(0.0, 0))
         if likeness >= _ALIKE:
             pairs.append((-place, j))
@@ -380,17 +384,7 @@ def _similar(
     return pairs
 
 
-def _words(item: Any) -> frozenset[str]:
-    text = item.get("content") if isinstance(item, dict) else None
-    return frozenset(_WORDS.findall(text)) if isinstance(text, str) else frozenset()
-
-
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0
-
-
 def _type(item: Any) -> tuple[str, Any]:
-    """Return a key that two items must share to count as one changed item."""
     return type(item).__name__, item.get("type") if isinstance(item, dict) else None
 
 
@@ -401,27 +395,20 @@ NO_NAMES: Final[Names] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class FieldChange:
-    """A change within a field."""
-
     title: str
     """The place within the field; empty for the field as a whole."""
     op: Op
     sections: Sequence[Section] = ()
     """Its text; empty for an empty one, and for a change described by the note."""
     note: str = ""
-    """The change in a sentence."""
     block_id: str = ""
-    """The prompt block of a changed reference."""
     left_out: int = 0
-    """How many of its differences were left out."""
     text_path: str = ""
     """The path of its text in the version after, such as `instructions.2.content`; empty if it is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldDifference:
-    """A field that differs between two versions."""
-
     name: str
     title: str
     op: Op
@@ -429,13 +416,11 @@ class FieldDifference:
     changes: Sequence[FieldChange]
     """Empty if only the notation differs."""
     note: str = ""
-    """A sentence about the field as a whole."""
     left_out: int = 0
     """How many differences were left out, in addition to those of the changes."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether all differences are shown."""
         return not self.left_out and not any(change.left_out for change in self.changes)
 
 
@@ -458,7 +443,6 @@ def differences(
 
 
 def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> list[str]:
-    """Return the titles of the fields that are equal in both configurations."""
     different = {field.name for field in changed}
     same = {name for config in configs for name in config} - different
     return titles(in_reading_order(same))
@@ -490,7 +474,7 @@ def field_difference(
     return FieldDifference(
         name=name,
         title=words_of(name).title,
-        op=_op_of(before, after),
+        op=_find_op(before, after),
         changes=changes,
         note=note,
         left_out=left_out,
@@ -513,7 +497,7 @@ def _path_of_text(name: str, value: Any, change: JsonChange) -> str:
     return ".".join(path) if isinstance(value, str) else ""
 
 
-def _op_of(before: Any, after: Any) -> Op:
+def _find_op(before: Any, after: Any) -> Op:
     if before is None:
         return Op.ADDED
     return Op.REMOVED if after is None else Op.CHANGED
@@ -521,14 +505,14 @@ def _op_of(before: Any, after: Any) -> Op:
 
 def _change(name: str, title: str, change: JsonChange, budget: PageBudget, names: Names) -> FieldChange:
     title = shortened(title)
-    told = of_reference(change, names) if name == "instructions" else ""
+    told = describe_reference(change, names) if name == "instructions" else ""
     if told:
         return FieldChange(title=title, op=change.op, note=told, block_id=block_of(change))
     op, note, counted = change.op, "", budget.left_out
     if op is Op.MOVED:
         note, texts = moved(int(change.before)), (as_text(change.after),) * 2
     else:
-        op = op if change.path else _op_of(change.before, change.after)
+        op = op if change.path else _find_op(change.before, change.after)
         texts = _texts(change.before, change.after, op)
     shown_sections = sections(spans(*texts, budget), budget)
     return FieldChange(
@@ -558,22 +542,25 @@ def title_of(name: str, change: JsonChange, *, is_list: bool) -> str:
     keys = list(change.path)
     parts: list[str] = []
     if is_list and keys:
-        parts.append(_item(name, keys.pop(0), change.came_from))
+        words: dict[str, Any] = {"number": keys.pop(0), "before": change.came_from}
+        if name != "instructions":
+            parts.append(_("Variant %(number)s") % words)
+        elif change.came_from is not None:
+            parts.append(_("Block %(number)s, block %(before)s before") % words)
+        else:
+            parts.append(_("Block %(number)s") % words)
         keys = keys[1:] if keys[:1] == ["value"] else keys
-    parts += [_member(name, key) for key in keys]
+    for key in keys:
+        if key == "rules":
+            parts.append(str(_WHEN.get(name, _USED_WHEN)))
+        elif key == "description":
+            parts.append(_("description"))
+        elif key not in _NEEDLESS.get(name, ()):
+            parts.append(key)
     return " · ".join(filter(None, parts))
 
 
-def _item(name: str, number: str, came_from: int | None) -> str:
-    if name != "instructions":
-        return _("Variant %(number)s") % {"number": number}
-    if came_from is not None:
-        return _("Block %(number)s, block %(before)s before") % {"number": number, "before": came_from}
-    return _("Block %(number)s") % {"number": number}
-
-
 def is_rewritten(before: Any, after: Any) -> bool:
-    """Return whether the notation of a field changed: a text and blocks, one value and variants."""
     if before is None or after is None:
         return False
     return isinstance(before, list) != isinstance(after, list)
@@ -611,17 +598,17 @@ def _as_one_text(text: str, *, is_same_text: bool) -> str:
     return _("The instructions are now written as one text; the text itself is the same.")
 
 
-def of_reference(change: JsonChange, names: Mapping[str, str]) -> str:
+def describe_reference(change: JsonChange, names: Mapping[str, str]) -> str:
     """Return the sentence about a reference to a prompt block; empty for every other change."""
     if change.path[1:] == ("id",):
-        before, after = (_called(value, names) for value in (change.before, change.after))
+        before, after = (_name_item(value, names) for value in (change.before, change.after))
         return _("Uses the prompt block %(after)s instead of %(before)s.") % {
             "after": after,
             "before": before,
         }
-    if len(change.path) != 1 or not is_reference(_item_of(change)):
+    if len(change.path) != 1 or not is_reference(_find_item(change)):
         return ""
-    block = {"block": _called(block_of(change), names)}
+    block = {"block": _name_item(block_of(change), names)}
     if change.op is Op.ADDED:
         return _("Now uses the prompt block %(block)s.") % block
     if change.op is Op.REMOVED:
@@ -630,17 +617,15 @@ def of_reference(change: JsonChange, names: Mapping[str, str]) -> str:
 
 
 def block_of(change: JsonChange) -> str:
-    """Return the id of the prompt block of a reference after a change, or before its removal."""
-    item = _item_of(change)
+    item = _find_item(change)
     return str(item["id"] if isinstance(item, dict) else item)
 
 
-def _item_of(change: JsonChange) -> Any:
+def _find_item(change: JsonChange) -> Any:
     return change.before if change.op is Op.REMOVED else change.after
 
 
 def moved(place: int) -> str:
-    """Return the sentence about a block or another list item at a new position."""
     return _("It was number %(number)s before.") % {"number": place}
 
 
@@ -652,16 +637,8 @@ def _has_placeholders(text: str) -> bool:
     return False
 
 
-def _called(block_id: str, names: Mapping[str, str]) -> str:
+def _name_item(block_id: str, names: Mapping[str, str]) -> str:
     name = names.get(block_id, "")
     if not name or name == block_id:
         return block_id
     return _("%(name)s (%(id)s)") % {"name": name, "id": block_id}
-
-
-def _member(name: str, key: str) -> str:
-    if key == "rules":
-        return str(_WHEN.get(name, _USED_WHEN))
-    if key == "description":
-        return _("description")
-    return "" if key in _NEEDLESS.get(name, ()) else key

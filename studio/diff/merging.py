@@ -37,13 +37,10 @@ class Clash:
 
 @dataclass(frozen=True, kw_only=True)
 class Merge:
-    """Both edits of a configuration together."""
-
     config: Config
     overlaps: Sequence[str]
     """The fields that both changed in the same place, in which the result has our value."""
     clashes: Sequence[Clash] = ()
-    """The places in texts among these."""
 
 
 class _Part(NamedTuple):
@@ -57,8 +54,6 @@ class _Part(NamedTuple):
 
 @dataclass
 class _Merging:
-    """The work on one field."""
-
     budget: PageBudget
     has_overlap: bool = False
     clashes: list[Clash] = field(default_factory=list)
@@ -77,9 +72,10 @@ class _Merging:
             case (dict() as old, dict(), dict()):
                 return self._members(old, ours, theirs)
             case (list(), list(), list()):
-                return self._entries(base, ours, theirs)
+                return self._sequence(base, ours, theirs, _key, self._pairs)
             case (str(), str(), str()):
-                return self._lines(base, ours, theirs)
+                old, own, other = (text.split("\n") for text in (base, ours, theirs))
+                return "\n".join(self._sequence(old, own, other, str, self._changed_lines))
         return self.overlap(ours)
 
     def _members(
@@ -93,21 +89,13 @@ class _Merging:
                 merged[name] = value
         return merged
 
-    def _entries(self, base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
-        return self._sequence(base, ours, theirs, _key, self._pairs)
-
     def _pairs(self, base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
         """Merge entries that both changed one by one, if none was added or removed."""
         if not len(base) == len(ours) == len(theirs):
             return self.overlap(ours)
         return [self.value(*three) for three in zip(base, ours, theirs, strict=True)]
 
-    def _lines(self, base: str, ours: str, theirs: str) -> str:
-        old, own, other = (text.split("\n") for text in (base, ours, theirs))
-        return "\n".join(self._sequence(old, own, other, str, self._changed_lines))
-
     def _changed_lines(self, base: list[str], ours: list[str], theirs: list[str]) -> list[str]:
-        """Merge lines that both changed by sentence."""
         if not (base and ours and theirs):  # added or removed as a whole
             return self._clash(ours, theirs, "\n")
         old, own, other = (_SENTENCES.findall("\n".join(side)) for side in (base, ours, theirs))
@@ -165,7 +153,11 @@ class _Merging:
                 merged += own
             else:
                 merged += other if _same(old, own) else both(old, own, other)
-        repeats = _is_repeated([key(item) for item in merged], old_keys, own_keys, other_keys)
+        # An item that is there more often than on any side: both have moved it, or have added it in
+        # different places. Blank lines do not count.
+        sides = [Counter(side) for side in (old_keys, own_keys, other_keys)]
+        counts = Counter(name for item in merged if (name := key(item)).strip())
+        repeats = any(count > max(side[name] for side in sides) > 0 for name, count in counts.items())
         return self.overlap(ours) if repeats else merged
 
 
@@ -227,16 +219,6 @@ def _common(ours: Sequence[Run], theirs: Sequence[Run]) -> Iterator[tuple[int, i
             one = next(own, None)
         else:
             two = next(other, None)
-
-
-def _is_repeated(merged: list[str], *sides: list[str]) -> bool:
-    """Return whether an item is there more often than on any side; blank lines do not count.
-
-    Then both have moved it, or both have added it in different places.
-    """
-    counted = [Counter(side) for side in sides]
-    found = Counter(item for item in merged if item.strip())
-    return any(count > max(side[item] for side in counted) > 0 for item, count in found.items())
 
 
 def _key(entry: Any) -> str:

@@ -69,10 +69,12 @@ def common_runs(before: Sequence[str], after: Sequence[str], budget: PageBudget)
         anchors = _anchors(before, after, region, budget)
         if anchors:
             runs.extend(Run(i, j, 1) for i, j in anchors)
-            pending.extend(_between(anchors, region))
+            starts = [(region.before, region.after), *((i + 1, j + 1) for i, j in anchors)]
+            ends = [*anchors, (region.before_end, region.after_end)]
+            pending.extend(_Region(i, k, j, n) for (i, j), (k, n) in zip(starts, ends, strict=True))
         else:
             runs.extend(_shortest_edit(before, after, region, budget))
-    return _joined(sorted(runs))
+    return _join_runs(sorted(runs))
 
 
 def gaps(runs: Sequence[Run], before: int, after: int) -> Iterator[tuple[range, range]]:
@@ -100,7 +102,6 @@ def _without_common_ends(
 def _sides(
     before: Sequence[str], after: Sequence[str], region: _Region
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return both sides of a region."""
     return before[region.before : region.before_end], after[region.after : region.after_end]
 
 
@@ -148,12 +149,6 @@ def _longest_rising(candidates: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return rising[::-1]
 
 
-def _between(anchors: list[tuple[int, int]], region: _Region) -> list[_Region]:
-    starts = [(region.before, region.after), *((i + 1, j + 1) for i, j in anchors)]
-    ends = [*anchors, (region.before_end, region.after_end)]
-    return [_Region(i, i_end, j, j_end) for (i, j), (i_end, j_end) in zip(starts, ends, strict=True)]
-
-
 def _shortest_edit(
     before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
 ) -> list[Run]:
@@ -174,7 +169,7 @@ def _shortest_edit(
     ]
 
 
-def _joined(runs: list[Run]) -> list[Run]:
+def _join_runs(runs: list[Run]) -> list[Run]:
     """Return the runs with adjacent ones merged, and without empty ones."""
     found: list[Run] = []
     for run in runs:
@@ -187,8 +182,6 @@ def _joined(runs: list[Run]) -> list[Run]:
 
 
 class Op(StrEnum):
-    """The change of a piece of text, a line or a value."""
-
     SAME = "same"
     REMOVED = "removed"
     ADDED = "added"
@@ -200,8 +193,6 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of text that was unchanged, removed or added."""
-
     op: Op
     text: str
 
@@ -233,7 +224,7 @@ def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
             found.append(Span(Op.SAME, removed))
         else:
             found.extend(_by_word(removed, added, budget))
-    return _on_whole_lines(_merged(found))
+    return _on_whole_lines(_merge_pieces(found))
 
 
 def moved(before: str, after: str, position: int) -> int:
@@ -250,7 +241,6 @@ def moved(before: str, after: str, position: int) -> int:
 
 
 def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Iterator[tuple[Op, str, str]]:
-    """Yield the unchanged pieces, and between them the removed and the added ones."""
     runs = common_runs(old, new, budget)
     for run, (gone, come) in zip_longest(runs, gaps(runs, len(old), len(new))):
         if gone or come:
@@ -286,7 +276,7 @@ def words_of(text: str) -> list[str]:
     return found
 
 
-def _merged(pieces: Sequence[Span]) -> list[Span]:
+def _merge_pieces(pieces: Sequence[Span]) -> list[Span]:
     """Return the pieces with adjacent ones of the same op merged, the removed before the added."""
     found: list[Span] = []
     for _, together in groupby((piece for piece in pieces if piece.text), lambda piece: piece.op is Op.SAME):
@@ -312,7 +302,7 @@ def _on_whole_lines(pieces: list[Span]) -> list[Span]:
             found[place - 1] = Span(Op.SAME, around[0].text + head)
             found[place] = Span(piece.op, piece.text[len(head) :] + head)
             found[place + 1] = Span(Op.SAME, around[1].text[len(head) :])
-    return _merged(found)
+    return _merge_pieces(found)
 
 
 _MARKS: Final = 12
@@ -321,8 +311,6 @@ _MARKS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the text that combines both versions."""
-
     spans: tuple[Span, ...]
     ends: Op | None
     """The change of its line break; None at the end of the text."""
@@ -339,7 +327,6 @@ class Row:
 
     @property
     def op(self) -> Op:
-        """The change of the line as a whole."""
         return next(iter(self.ops)) if len(self.ops) == 1 and not self.shows_break else Op.CHANGED
 
 
@@ -350,7 +337,6 @@ class Section:
     rows: tuple[Row, ...] = ()
     """The lines, unless they are folded."""
     folded: int = 0
-    """How many lines are folded."""
     text: str = ""
     """The text of folded lines; empty if it is too long for the page."""
     before: int = 1
@@ -359,7 +345,6 @@ class Section:
 
 
 def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Row]:
-    """Yield the lines of the pieces, numbered in both versions from these numbers on."""
     last: Row | None = None
     for row in _rows(pieces, before, after):
         if last is not None:
@@ -376,7 +361,7 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
     """
     found: list[Section] = []
     before = after = 1
-    for part in _folded(pieces, context):
+    for part in _fold(pieces, context):
         if budget.is_spent:
             budget.left_out += _changed_places(part)
         elif isinstance(part, str):
@@ -395,7 +380,7 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
     return found
 
 
-def _folded(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
+def _fold(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
     """Yield the pieces near a change and, between them, the text of whole unchanged lines."""
     near: list[Span] = []
     for place, piece in enumerate(pieces):
@@ -431,7 +416,6 @@ def _after_lines(text: str, count: int) -> int:
 
 
 def _before_lines(text: str, count: int) -> int:
-    """Return where the last few whole lines begin."""
     place = len(text)
     for _ in range(count + 1):
         place = text.rfind("\n", 0, place)
@@ -501,8 +485,6 @@ def _row(line: list[Span], ends: Op | None, before: int, after: int) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A line of one of the two versions."""
-
     number: int
     spans: tuple[Span, ...]
     """Its pieces: the common ones, and those only in this version."""
@@ -513,7 +495,6 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The whole line."""
         return "".join(span.text for span in self.spans)
 
     @property
@@ -545,7 +526,6 @@ class _Side:
     ended: list[Cell] = field(default_factory=list)
 
     def add(self, row: Row) -> None:
-        """Add this version's part of a row of the combined text."""
         self.line += [span for span in row.spans if span.op in {Op.SAME, self.own}]
         self.is_open = self.is_open or row.ends in {Op.SAME, self.own} or bool(self.line)
         if row.ends in {Op.SAME, self.own}:
@@ -559,7 +539,6 @@ class _Side:
             self.line, self.is_open = [], False
 
     def taken(self) -> list[Cell]:
-        """Return the ended lines, and remove them."""
         ended, self.ended = self.ended, []
         return ended
 
@@ -575,13 +554,13 @@ def side_by_side(rows: Iterable[Row], before: int = 1, after: int = 1) -> Iterat
         left.add(row)
         right.add(row)
         if row.ends is Op.SAME:
-            yield from _paired(left.taken(), right.taken())
+            yield from _pair_lines(left.taken(), right.taken())
     left.end()
     right.end()
-    yield from _paired(left.taken(), right.taken())
+    yield from _pair_lines(left.taken(), right.taken())
 
 
-def _paired(before: list[Cell], after: list[Cell]) -> Iterator[Pair]:
+def _pair_lines(before: list[Cell], after: list[Cell]) -> Iterator[Pair]:
     together = []
     if before and after and not {Op.REMOVED, Op.ADDED} & {before[-1].op, after[-1].op}:
         together = [_pair(before.pop(), after.pop())]

@@ -27,7 +27,7 @@ from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.timeline import Timeline, find_labels, find_previous, make_entry
+from versioning.editor.timeline import Timeline, find_labels, make_entry
 from versioning.models import VersionedResource
 
 PREVIOUS: Final = "previous"
@@ -46,8 +46,6 @@ MAX_MESSAGE: Final = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two versions."""
-
     id: str
     title: str
     address: str = ""
@@ -59,16 +57,12 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """A link to the same page in a layout."""
-
     title: str
     address: str
     is_current: bool
 
 
 class DifferencesPage(ResourcePage):
-    """A page that shows differences."""
-
     blocks: Mapping[str, BlockOnPage] = MappingProxyType({})
     """The prompt blocks that the differing configurations refer to, by id."""
     parameters: Mapping[str, str] = MappingProxyType({})
@@ -142,8 +136,6 @@ class DifferencesPage(ResourcePage):
 
 
 class ComparePage(DifferencesPage):
-    """Any two versions."""
-
     tab = "compare"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -161,7 +153,7 @@ class ComparePage(DifferencesPage):
                 is_first=request.GET.get("from") == PREVIOUS,
                 history_address=self.address("history"),
             )
-        fields, both = self._compared(before, after)
+        fields, both = self._compare(before, after)
         requested = self.requested_layout
         swapped = {"from": after.id, "to": before.id, **({PARAMETER: requested} if requested else {})}
         return self.page(
@@ -180,7 +172,7 @@ class ComparePage(DifferencesPage):
             history_address=self.address("history"),
         )
 
-    def _compared(self, before: Side, after: Side) -> tuple[list[FieldDifference], tuple[Config, Config]]:
+    def _compare(self, before: Side, after: Side) -> tuple[list[FieldDifference], tuple[Config, Config]]:
         if before.version is None or after.version is None:
             both = self.effective(before.version), self.effective(after.version)
             return self.effects(before.version, after.version), both
@@ -197,13 +189,13 @@ class ComparePage(DifferencesPage):
         live = resource.active
         if given["from"] is None:
             if live is not None and live.version_id != after.id:
-                return self._side_of(resource, live), after
+                return self._make_side(resource, live), after
             if live is None and self.code_agent is not None:
                 return self._side(resource, IN_CODE), after
         if after.version is None:
             raise NotFound
         previous = find_previous(resource, after.version)
-        return self._side_of(resource, previous) if previous else None, after
+        return self._make_side(resource, previous) if previous else None, after
 
     def _side(self, resource: VersionedResource, version_id: str) -> Side:
         if version_id == IN_CODE:
@@ -211,9 +203,9 @@ class ComparePage(DifferencesPage):
                 raise NotFound
             return Side(id=IN_CODE, title=_("The code"))
         found = self.collection.version(self.resource_id, version_id, by=self.caller).version
-        return self._side_of(resource, found)
+        return self._make_side(resource, found)
 
-    def _side_of(self, resource: VersionedResource, version: Snapshot) -> Side:
+    def _make_side(self, resource: VersionedResource, version: Snapshot) -> Side:
         return Side(
             id=version.version_id,
             title=title_of(version),
@@ -223,16 +215,17 @@ class ComparePage(DifferencesPage):
         )
 
     def _choices(self, resource: VersionedResource, sides: Iterable[Side]) -> list[tuple[str, str]]:
-        """Return the versions to choose from: the newest, the live one, and the two on the page."""
         history = self.collection.versions(self.resource_id, by=self.caller)
         newest = [entry.version for entry in Timeline(resource, history.versions)[0:OFFERED]]
         live = [resource.active] if resource.active else []
         chosen = [side.version for side in sides if side.version]
         versions = {version.version_id: version for version in [*newest, *live, *chosen]}
         in_code = [(IN_CODE, _("The code"))] if self.code_agent else []
-        return [*in_code, *self._named(resource, list(versions.values()))]
+        return [*in_code, *self._name_blocks(resource, list(versions.values()))]
 
-    def _named(self, resource: VersionedResource, versions: list[Snapshot]) -> Iterator[tuple[str, str]]:
+    def _name_blocks(
+        self, resource: VersionedResource, versions: list[Snapshot]
+    ) -> Iterator[tuple[str, str]]:
         states = {State.PUBLISHED: _("live"), State.DRAFT: _("draft")}
         labels = find_labels(resource, versions)
         for version in versions:

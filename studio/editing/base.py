@@ -15,8 +15,6 @@ from versioning.domain.snapshots import Snapshot
 
 
 class EditablePage(ResourcePage):
-    """A page about the version that the next edit starts from."""
-
     offers_taken_back = True
 
     @cached_property
@@ -32,12 +30,10 @@ class EditablePage(ResourcePage):
 
     @property
     def config(self) -> Config:
-        """The configuration of the version to start from."""
         return self.base.config if self.base else {}
 
     @cached_property
     def schema(self) -> ConfigSchema:
-        """The schema of the resource's versions."""
         return self.collection.schema_of(self.resource_id)
 
     @property
@@ -46,7 +42,7 @@ class EditablePage(ResourcePage):
         needs, config = self.kind.words.needs, self.config
         return [name for name in self.schema.names if name in config or needs(name, config)]
 
-    def config_of(self, version_id: str) -> Config | None:
+    def find_config(self, version_id: str) -> Config | None:
         """Return the configuration of a version: empty without an id, None if the version is gone."""
         if not version_id:
             return {}
@@ -63,6 +59,5 @@ class EditablePage(ResourcePage):
         return ContextForm.of(configs, examples, drafts=drafts)
 
     def submission(self, controls: Input) -> Submission:
-        """Return the posted form, compared with the version that it began with."""
-        began_with = self.config_of(controls["base"].typed)
+        began_with = self.find_config(controls["base"].typed)
         return Submission.read(controls, began_with, self.config, self.schema.names)

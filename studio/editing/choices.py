@@ -54,7 +54,8 @@ def known_models(provider: str, workspace_id: str, caller: Caller) -> dict[str, 
     for agent in get_editor().code.readable_by(caller).values():
         _add(found, provider, agent.model, _("used in %(name)s") % {"name": shortened(agent.name)})
     for config in _configs(workspace_id, caller):
-        for model in _models(config):
+        value = config.get("model") or {}
+        for model in [variant["value"] for variant in value] if isinstance(value, list) else [value]:
             _add(found, provider, model, _used_in(config))
     return found
 
@@ -77,14 +78,6 @@ def _configs(workspace_id: str, caller: Caller) -> Iterable[Config]:
     newest = AGENT.collection.changed_last(workspace_id, limit=MAX_READ, by=caller)
     found = AGENT.collection.newest_readable(newest, limit=MAX_CHARACTERS, by=caller) if newest else {}
     return [found[version].config for version in newest if version in found]
-
-
-def _models(config: Config) -> Iterator[Mapping[str, Any]]:
-    model = config.get("model") or {}
-    if isinstance(model, list):
-        yield from (variant["value"] for variant in model)
-    else:
-        yield model
 
 
 def _add(found: dict[str, str], provider: str, model: Mapping[str, Any] | None, where: str) -> None:
@@ -113,7 +106,6 @@ class Choice:
     """Empty if the id is the name."""
     state: str = ""
     chip: str = ""
-    """The class of the chip that shows the state."""
     address: str = ""
     folder: str = ""
     """The part of the id up to its last `/`."""
@@ -122,7 +114,6 @@ class Choice:
 
     @classmethod
     def of(cls, kind: StudioKind, found: Suggestion) -> Choice:
-        """Return a suggestion with the link to it."""
         return cls(
             id=found.id,
             name=shortened(found.name),
@@ -138,7 +129,6 @@ class ChoicesPage(ResourcePage):
     """Suggestions while a person types: `?of=prompt&q=tone`, as JSON."""
 
     def get(self, request: HttpRequest, resource: str) -> JsonResponse:
-        """Return what can be chosen and has the text in its id or name."""
         self.require(Right.SAVE)
         wanted, text = (request.GET.get(name, "").replace("\x00", "").strip() for name in ("of", "q"))
         names = self._names(wanted)
@@ -176,7 +166,6 @@ def _containing(text: str, names: Mapping[str, str]) -> list[Choice]:
 
 
 def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping[str, list[str]]:
-    """Return the tools that the agent can use by name, and the names in its context."""
     return {
         "tools": sorted(get_editor().code.tool_names(resource_id)),
         "context": [control.path for control in controls],
@@ -219,10 +208,13 @@ class NamesPage(EditablePage):
         self.require(Right.SAVE)
         config = self.effective(self.base)
         found: dict[str, ContextName] = {}
-        for name in _declared(config, used=""):
+        for name in _list_declared(config, used=""):
             found.setdefault(name.path, name)
         for source in self._elsewhere(config):
-            for name in (*_declared(source, used=_title(source)), *_used(source)):
+            title = _title(source)
+            paths = [name.path for name in names_in(source) if len(name.path) <= MAX_NAME]
+            used = [ContextName(path=path, used=title) for path in paths]
+            for name in (*_list_declared(source, used=title), *used):
                 found.setdefault(name.path, name)
         return JsonResponse({"names": [asdict(name) for name in list(found.values())[:MAX_NAMES]]})
 
@@ -239,13 +231,12 @@ class NamesPage(EditablePage):
 
 
 def _read(kind: StudioKind, wanted: Sequence[str], caller: Caller) -> list[Config]:
-    """Return the configurations of the readable ones among some resources, in their order."""
     first = wanted[:MAX_NAMED]
     found = kind.collection.newest_readable(first, limit=MAX_NAME_CHARACTERS, by=caller) if first else {}
     return [found[version].config for version in first if version in found]
 
 
-def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
+def _list_declared(config: Config, *, used: str) -> Iterator[ContextName]:
     """Yield the names that a schema declares; `used` is its resource, or empty for the page's own."""
     for control in declared_values(config):
         yield ContextName(
@@ -256,13 +247,6 @@ def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
             declared=not used,
             used=used,
         )
-
-
-def _used(config: Config) -> Iterator[ContextName]:
-    """Yield the names in the placeholders and conditions of a configuration."""
-    for name in names_in(config):
-        if len(name.path) <= MAX_NAME:
-            yield ContextName(path=name.path, used=_title(config))
 
 
 def _title(config: Config) -> str:
@@ -288,13 +272,11 @@ class ShownBlock:
 
     @property
     def excerpt(self) -> str:
-        """The beginning of the text."""
         lines = [line for line in (self.text or "").splitlines() if line.strip()]
         return shortened("\n".join(lines[:EXCERPT_LINES]), EXCERPT)
 
     @property
     def has_more(self) -> bool:
-        """Whether there is more to read than the excerpt."""
         return self.text is not None and self.text.strip() != self.excerpt
 
 
@@ -312,7 +294,6 @@ def references_to(blocks: Iterable[str], agents: Iterable[str], caller: Caller) 
 
 
 def referred_to(controls: Input, caller: Caller) -> References:
-    """Return the references of a form."""
     blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
     lists = [controls["agents"], *(row["value"] for row in controls["agents"]["variants"].rows)]
     agents = {row["key"].as_line for reference in lists for row in reference["offered"].rows}
@@ -323,7 +304,6 @@ class ReferencePage(ResourcePage):
     """A prompt block as the edit page shows it: `?id=tone`; a fragment for a new reference."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Return the parts of its card, which tell if the id leads nowhere."""
         self.require(Right.SAVE)
         requested = request.GET.get("id", "").strip()
         context = {

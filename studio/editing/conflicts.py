@@ -19,7 +19,6 @@ MAX_CLASHES: Final = 5
 
 
 def _half_a_budget() -> PageBudget:
-    """Return the budget of one of two comparisons on a page."""
     whole = PageBudget()
     return PageBudget(
         characters=whole.characters // 2,
@@ -31,19 +30,13 @@ def _half_a_budget() -> PageBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """A form, and what was saved since it was opened."""
-
     is_gone: bool
     """Whether the version that the form began with is gone."""
     theirs: Sequence[FieldDifference]
     yours: Sequence[FieldDifference]
-    """What saving the form would change now."""
     mine: Sequence[str]
-    """The titles of the fields that were changed in the form."""
     both: Sequence[str]
-    """The titles of the fields that both changed."""
     overlapping: Sequence[str]
-    """The titles of those that both changed in the same place."""
     can_take_both: bool
     clashes: Sequence[Clash]
     """The sentences that both changed, the first few."""
@@ -52,12 +45,10 @@ class Conflict:
 
     @property
     def must_choose(self) -> bool:
-        """Whether saving the form would replace something that another person has saved."""
         return bool(self.both) or self.is_gone
 
     @classmethod
     def of(cls, submission: Submission, latest: Config, schema: ConfigSchema) -> Conflict:
-        """Compare a form with the version it began with and with the latest one."""
         before, changed = submission.began_with, submission.changed
         theirs = differences(before, latest, schema, _half_a_budget()) if before is not None else []
         their_names = {field.name for field in theirs}

@@ -12,7 +12,7 @@ from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER, listed_in, problem, read_tags
 
 from studio.field_words import IN_CODE, WITHHELD, Words, words_of
-from studio.forms.fields import changes, control_of, rebased, show_model, show_usages, shown, too_large
+from studio.forms.fields import changes, control_of, rebase_form, show_model, show_usages, shown, too_large
 from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
 from studio.forms.rules import show_rules
 from studio.kind_words import FieldWords, Part
@@ -43,8 +43,6 @@ NEW = "NEW"
 
 @dataclass(frozen=True, kw_only=True)
 class FieldView:
-    """A field on the page."""
-
     name: str
     words: Words
     control: Input
@@ -53,18 +51,14 @@ class FieldView:
     in_code: str = ""
     """The value in the code, if code defines the agent."""
     saved: str = ""
-    """The saved value, as text."""
     parts: Sequence[Part] = ()
-    """The parts of an object that have controls."""
 
     @property
     def excerpt(self) -> str:
-        """The beginning of the saved value."""
         return shortened(self.saved, EXCERPT)
 
     @property
     def template(self) -> str:
-        """The template that shows its controls."""
         return f"studio/editing/{_TEMPLATES.get(self.name) or control_of(self.name)}.html"
 
 
@@ -89,12 +83,10 @@ class EditForm:
 
     @property
     def set_in_more(self) -> list[str]:
-        """The titles of the other fields that have a value."""
         return [view.words.title for view in self.more if view.saved]
 
     @property
     def has_errors_in_more(self) -> bool:
-        """Whether one of the other fields has an error."""
         return any(view.control.errors for view in self.more)
 
     @classmethod
@@ -186,8 +178,6 @@ def empty_rows() -> dict[str, Input]:
 
 @dataclass(kw_only=True)
 class Submission:
-    """A posted form, compared with the configuration that it started from."""
-
     controls: Input
     began_with: Config | None
     """None if that version is gone."""
@@ -225,37 +215,35 @@ class Submission:
         issues = list(self.reading.issues)
         if not issues:
             return
-        broken = {_field_of(issue) for issue in issues}
+        broken = {_find_field(issue) for issue in issues}
         sound = {name: value for name, value in self.changed.items() if name not in broken}
         try:
             schema.edited(self.began_with or {}, sound)
         except Invalid as error:
-            issues += [issue for issue in error.issues if _field_of(issue) not in broken]
+            issues += [issue for issue in error.issues if _find_field(issue) not in broken]
         raise Invalid(issues)
 
-    def on_top_of(self, latest: Config) -> Input:
+    def rebase_on(self, latest: Config) -> Input:
         """Return the form of the latest configuration, with the typed changes applied to it."""
-        return self._form_of(latest, [*self.changed, *self._unread])
+        return self._make_form(latest, [*self.changed, *self._unread])
 
     def showing(self, config: Config) -> Input:
         """Return the form of a configuration; what has no value there, because it is invalid, is as typed."""
-        return self._form_of(config, self._unread)
+        return self._make_form(config, self._unread)
 
     @property
     def _unread(self) -> list[str]:
-        """The fields with values that cannot be read."""
-        broken = {_field_of(issue) for issue in self.reading.issues}
+        broken = {_find_field(issue) for issue in self.reading.issues}
         return [name for name in self.names if name in broken]
 
-    def _form_of(self, config: Config, as_typed: list[str]) -> Input:
-        form = rebased(config, list(self.names), self.controls, as_typed)
+    def _make_form(self, config: Config, as_typed: list[str]) -> Input:
+        form = rebase_form(config, list(self.names), self.controls, as_typed)
         for name in (*_OF_RECORD, "changeMessage"):
             form.children[name] = self.controls.child(name)
         return form
 
 
 def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:
-    """Return the controls that show a configuration, and the metadata of the record."""
     form = shown(config, list(names))
     tags = read_tags(metadata)
     # Invalid tags are shown only in the JSON: they must not disappear when a tag is typed.
@@ -301,5 +289,5 @@ def _metadata_changes(controls: Input, reading: Reading) -> dict[str, Any]:
     }
 
 
-def _field_of(issue: Issue) -> str:
+def _find_field(issue: Issue) -> str:
     return issue.field.partition(".")[0]

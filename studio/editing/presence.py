@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -26,34 +24,18 @@ _COUNTED: Final = 100
 _MOMENT: Final = datetime.timedelta(minutes=1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Present:
-    """A person who has the page open."""
-
-    name: str
-    duration: str
-    """For how long, in words; empty for less than a minute."""
-
-    @classmethod
-    def of(cls, row: Presence) -> Self:
-        """Return a person with the time since they opened the page."""
-        now = timezone.now()
-        duration = timesince(row.since, now, depth=1) if now - row.since >= _MOMENT else ""
-        return cls(name=person_name(row.user), duration=duration)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Others:
-    """The other people who have the page open."""
-
-    named: Sequence[Present] = ()
-    more: int = 0
-
-    @classmethod
-    def at(cls, page: ResourcePage) -> Self:
-        """Return who else has the edit page of a resource open."""
-        rows = list(Presence.objects.of_others(page.caller.user_id, **_resource(page))[:_COUNTED])
-        return cls(named=[Present.of(row) for row in rows[:SHOWN]], more=max(len(rows) - SHOWN, 0))
+def list_others(page: ResourcePage) -> dict[str, Any]:
+    """Return who else has the edit page open, and for how long; empty for less than a minute."""
+    rows = list(Presence.objects.about_others(page.caller.user_id, **_resource(page))[:_COUNTED])
+    now = timezone.now()
+    named = [
+        {
+            "name": person_name(row.user),
+            "duration": timesince(row.since, now, depth=1) if now - row.since >= _MOMENT else "",
+        }
+        for row in rows[:SHOWN]
+    ]
+    return {"named": named, "more": max(len(rows) - SHOWN, 0)}
 
 
 class PresencePage(ResourcePage):
@@ -74,7 +56,7 @@ class PresencePage(ResourcePage):
                 Presence.objects.filter(user_id=self.caller.user_id, **_resource(self)).delete()
                 return HttpResponse(status=204)
             Presence.objects.note(self.caller.user_id, **_resource(self))
-        return TemplateResponse(request, "studio/editing/present.html", {"present": Others.at(self)})
+        return TemplateResponse(request, "studio/editing/present.html", {"present": list_others(self)})
 
 
 def _resource(page: ResourcePage) -> dict[str, str]:

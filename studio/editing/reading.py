@@ -10,7 +10,7 @@ from typing import Any, Final
 from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
-from studio.editing.choices import Choice, References, ShownBlock, references_to
+from studio.editing.choices import Choice, ShownBlock, references_to
 from studio.field_words import in_reading_order, words_of
 from studio.forms.inputs import json_text
 from studio.limits import PageBudget
@@ -27,11 +27,8 @@ _WITH_WORDS: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class ReadText:
-    """A text, truncated to fit the page."""
-
     text: str
     left_out: int
-    """How many characters were left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +46,6 @@ class ReadBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadUsage:
-    """A tool, or a sub-agent with a link to it."""
-
     name: str
     description: str
     rules: Mapping[str, Any] | None
@@ -76,18 +71,14 @@ class ReadModel:
 
 @dataclass(kw_only=True)
 class ReadConfig:
-    """A configuration as a page shows it."""
-
     description: str
     blocks: Sequence[ReadBlock]
     more_blocks: int
-    """How many blocks were left out."""
     rules: Mapping[str, Any] | None
     models: Sequence[ReadVariant]
     tools: Sequence[ReadVariant]
     agents: Sequence[ReadVariant]
     others: Sequence[tuple[str, ReadText]] = field(default_factory=list)
-    """The titles and values of all other fields."""
 
     @classmethod
     def of(cls, config: Config, text_field: str, caller: Caller) -> ReadConfig:
@@ -107,7 +98,14 @@ class ReadConfig:
         others = in_reading_order(name for name in config if name not in {*_WITH_WORDS, text_field})
         return cls(
             description=config.get("description") or "",
-            blocks=[_block(block, found, budget, is_filled=is_filled) for block in listed[:MAX_ITEMS]],
+            blocks=[
+                ReadBlock(id=block["id"], chosen=found.prompt.get(block["id"]))
+                if block.get("type") == "prompt_block_ref"
+                else ReadBlock(
+                    text=_taken(block["content"], budget), rules=block.get("rules"), is_filled=is_filled
+                )
+                for block in listed[:MAX_ITEMS]
+            ],
             more_blocks=len(listed[MAX_ITEMS:]),
             rules=config.get("rules"),
             models=[_model(variant) for variant in _variants(config.get("model"))],
@@ -115,13 +113,6 @@ class ReadConfig:
             agents=[_usages(variant, found.agent) for variant in _variants(config.get("agents"))],
             others=[(words_of(name).title, _taken(json_text(config[name]), budget)) for name in others],
         )
-
-
-def _block(block: Mapping[str, Any], found: References, budget: PageBudget, *, is_filled: bool) -> ReadBlock:
-    if block.get("type") == "prompt_block_ref":
-        return ReadBlock(id=block["id"], chosen=found.prompt.get(block["id"]))
-    text = _taken(block["content"], budget)
-    return ReadBlock(text=text, rules=block.get("rules"), is_filled=is_filled)
 
 
 def _taken(text: str, budget: PageBudget) -> ReadText:

@@ -22,7 +22,7 @@ from studio.editing.base import EditablePage
 from studio.editing.choices import known_names, known_providers, referred_to, refuse_unknown
 from studio.editing.conflicts import Conflict, merged_with
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
-from studio.editing.presence import Others
+from studio.editing.presence import list_others
 from studio.editing.reading import ReadConfig
 from studio.error_pages import wants_json
 from studio.field_words import OPERANDS, OPERATORS, place_of, words_of
@@ -96,8 +96,6 @@ UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
 
 
 class EditPage(EditablePage):
-    """All fields, the buttons, and the preview next to them."""
-
     has_edit_form = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -109,7 +107,6 @@ class EditPage(EditablePage):
         return self._form(form_controls(self.config, self.names, metadata), **self._saves_on())
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Save a draft, and continue to the page for publishing if requested."""
         self._hear_of_others()
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
@@ -119,7 +116,11 @@ class EditPage(EditablePage):
             return instead
         try:
             submission.check(self.schema)
-            self._refuse_unknown(submission)
+            if submission.changed:
+                self.schema.edited(self.config, submission.changed)  # raises if they are invalid anyway
+                in_code = code_config(self.code_agent) if self.code_agent is not None else {}
+                known = [self.config, submission.began_with or {}, in_code]
+                refuse_unknown(submission.changed, known, self.caller)
             saved = self._save(submission)
         except EditConflict:
             return self._conflict_in_place(submission) if self.is_in_place else self._conflict(submission)
@@ -146,15 +147,16 @@ class EditPage(EditablePage):
         if then == REPLACE or not submission.controls["tag"].typed.startswith(UNDECIDED):
             return None
         # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
-        return conflict() if self.is_in_place else self._still_undecided(submission)
+        if self.is_in_place:
+            return conflict()
+        began = submission.controls["began"].typed  # the version that the form began with before the conflict
+        return self._conflict(replace(submission, began_with=self.find_config(began)), began=began)
 
     @property
     def is_in_place(self) -> bool:
-        """Whether a script sent the form, and the page stays open."""
         return wants_json(self.request)
 
     def _saved(self, saved: Resolved[Any] | None, submission: Submission, *, is_new: bool) -> HttpResponse:
-        """Answer a form that was saved, or that changes nothing."""
         redirect = self._after(saved, then=submission.controls["then"].typed, is_new=is_new)
         if not self.is_in_place:
             return redirect
@@ -184,16 +186,7 @@ class EditPage(EditablePage):
         )
 
     def _hear_of_others(self) -> None:
-        """Let the open page poll for changes of the resource by others."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
-
-    def _refuse_unknown(self, submission: Submission) -> None:
-        """Raise `Invalid` if something was typed that leads nowhere, or if the changes are invalid anyway."""
-        if not submission.changed:
-            return
-        self.schema.edited(self.config, submission.changed)
-        in_code = code_config(self.code_agent) if self.code_agent is not None else {}
-        refuse_unknown(submission.changed, [self.config, submission.began_with or {}, in_code], self.caller)
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
         """Save the changes; returns None for an override that would begin without any."""
@@ -261,10 +254,9 @@ class EditPage(EditablePage):
         return self._saved(saved, submission, is_new=bool(submission.changed))
 
     def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
-        """Show what another person saved, and the form to save on top of it."""
         self.forget("base")
         conflict = Conflict.of(submission, self.config, self.schema)
-        controls = submission.on_top_of(self.config)
+        controls = submission.rebase_on(self.config)
         shown = {
             "conflict": conflict,
             "is_own_conflict": self.base is not None and self.base.author_name == self.caller.username,
@@ -276,11 +268,6 @@ class EditPage(EditablePage):
             shown["tag"] = UNDECIDED + shown["tag"]
         return self._form(controls, status=status, is_typed=True, **shown)
 
-    def _still_undecided(self, submission: Submission) -> HttpResponse:
-        """Show a conflict once more, compared with the version that the form began with before it."""
-        began = submission.controls["began"].typed
-        return self._conflict(replace(submission, began_with=self.config_of(began)), began=began)
-
     def _both(self, submission: Submission) -> HttpResponse:
         """Show the form with the changes of both people, which nothing has saved yet.
 
@@ -288,7 +275,7 @@ class EditPage(EditablePage):
         that it began with before.
         """
         began = submission.controls["began"].typed
-        submission = replace(submission, began_with=self.config_of(began))
+        submission = replace(submission, began_with=self.find_config(began))
         then = submission.controls["then"].typed
         prefers_theirs = then == PREFER_THEIRS
         merged = merged_with(submission, self.config, self.schema, prefers_theirs=prefers_theirs)
@@ -299,7 +286,6 @@ class EditPage(EditablePage):
         return self._form(controls, is_typed=True, taken=changes, **self._saves_on())
 
     def _saves_on(self) -> dict[str, Any]:
-        """Return the hidden fields that name the version of the form."""
         return {
             "tag": self.resource.etag if self.resource else "",
             "base": self.base.version_id if self.base else "",
@@ -311,7 +297,6 @@ class EditPage(EditablePage):
         return f"{self.address('since')}?{since}"
 
     def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
         previewing = ("preview", "context") if self.kind.has_preview else ()
         resource = self.resource
@@ -327,7 +312,7 @@ class EditPage(EditablePage):
             panels=self.panels("edit", self.base, self.schema.names, self.blocks_in_the_way(obstacle)),
             obstacle=obstacle,
             publish_address=self.address("publish"),
-            present=Others.at(self),
+            present=list_others(self),
             base_title=snapshots.version_title(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),
@@ -360,7 +345,9 @@ class ConvertPage(EditablePage):
                 value = code_config(self.code_agent).get(name)
             controls.children[name] = rewritten(name, value, mode)
         except Invalid as error:
-            return HttpResponse(_sentence(mode, error.issues), status=400, content_type="text/plain")
+            reasons = "; ".join(translated(issue.message) for issue in error.issues)
+            sentence = _REFUSALS[mode] % {"reasons": reasons}
+            return HttpResponse(sentence, status=400, content_type="text/plain")
         form = EditForm.of(self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields)
         return TemplateResponse(
             request,
@@ -382,7 +369,3 @@ _REFUSALS: Final[Mapping[str, StrOrPromise]] = {
     "variants": _("This cannot be written as variants: %(reasons)s. Nothing was changed."),
     "json": _("This cannot be written as JSON: %(reasons)s. Nothing was changed."),
 }
-
-
-def _sentence(mode: str, issues: list[Issue]) -> str:
-    return _REFUSALS[mode] % {"reasons": "; ".join(translated(issue.message) for issue in issues)}

@@ -59,7 +59,6 @@ def _in_templates(config: Config) -> Iterator[str]:
 
 
 def _groups(config: Config) -> Iterator[Mapping[str, Any]]:
-    """Yield every group of conditions of a configuration."""
     instructions = config.get("instructions")
     holders: list[Any] = [config, *(instructions if isinstance(instructions, list) else [])]
     for name, value in config.items():
@@ -121,8 +120,6 @@ _WRONG: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class ContextControl:
-    """A value of the context with its own field."""
-
     path: str
     """The dotted path, as in templates and conditions."""
     type: str = "string"
@@ -134,11 +131,9 @@ class ContextControl:
     options: list[tuple[str, str]] = field(default_factory=list)
     """The allowed values, if the schema lists them: as JSON, and in words."""
     suggestions: list[str] = field(default_factory=list)
-    """Values that conditions compare it with."""
 
     @property
     def label(self) -> str:
-        """The label of the field below the name of its group."""
         return self.title or self.path.partition(".")[2] or self.path
 
     @property
@@ -156,8 +151,8 @@ def context_controls(*configs: Config) -> list[ContextControl]:
     found: dict[str, ContextControl] = {}
     others: set[str] = set()
     for config in configs:
-        for path, declared in _declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
-            control = _of_schema(path, declared)
+        for path, declared in _list_declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
+            control = _control_for_schema(path, declared)
             if control is None:
                 others.add(path)
             else:
@@ -165,7 +160,13 @@ def context_controls(*configs: Config) -> list[ContextControl]:
     for name in names_in(*configs):
         if name.path in found:
             found[name.path] = _suggesting(found[name.path], name)
-        elif name.path not in others and _has_a_field(name.path) and (control := _of_name(name)):
+        elif (
+            name.path not in others
+            and all(segments := name.path.split("."))
+            and len(segments) <= MAX_SEGMENTS - 2
+            and len(name.path) <= MAX_NAME
+            and (control := _control_for_name(name))
+        ):
             found[name.path] = control
     # A value that contains another name is an object, which has fields only for its parts.
     parents = {path[:place] for path in found for place, sign in enumerate(path) if sign == "."}
@@ -198,8 +199,10 @@ def shown_context(context: Mapping[str, Any], controls: Sequence[ContextControl]
     rest: dict[str, Any] = dict(context)
     typed: list[tuple[str, str]] = []
     for control in controls:
-        value = _at(context, control.path)
-        text = _text_of(control, value)
+        value: Any = context
+        for name in control.path.split("."):
+            value = value.get(name) if isinstance(value, Mapping) else None
+        text = _format_value(control, value)
         if text:
             typed.append((f"given.{control.path}", text))
             rest = _without(rest, control.path.split("."))
@@ -224,14 +227,13 @@ def context_groups(controls: Sequence[ContextControl], posted: Input) -> list[Co
 
 
 def declared_values(config: Config) -> Iterator[ContextControl]:
-    """Yield every plain value that the context schema of a configuration declares."""
-    for path, declared in _declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
-        control = _of_schema(path, declared)
+    for path, declared in _list_declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
+        control = _control_for_schema(path, declared)
         if control is not None:
             yield control
 
 
-def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _list_declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (path, schema) of every value that a schema declares."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or not depth:
@@ -242,32 +244,32 @@ def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mappi
             continue
         path = f"{prefix}{name}"
         yield path, declared
-        yield from _declared(declared, f"{path}.", depth - 1)
+        yield from _list_declared(declared, f"{path}.", depth - 1)
 
 
-def _of_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
+def _control_for_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
     """Return the control of a plain value; None for an object, a list, and values without a type."""
     types = declared.get("type")
     listed = [kind for kind in (types if isinstance(types, list) else [types]) if kind != "null"]
     # Compared one by one, because a list cannot be looked up in a dictionary.
     if len(listed) != 1 or listed[0] not in tuple(_SCALARS):
         return None
+    choices = declared.get("enum")
+    options: list[tuple[str, str]] = []
+    if isinstance(choices, list) and len(canonical.dump(choices)) <= MAX_OPTIONS:
+        texts = [(canonical.dump(value), value) for value in choices if value is not None]
+        options = [(text, value if isinstance(value, str) else text) for text, value in texts]
     return ContextControl(
         path=path,
         type=listed[0],
         format="date" if listed[0] == "string" and declared.get("format") == "date" else "",
         title=shortened(str(declared.get("title") or "")),
         help=shortened(str(declared.get("description") or "")),
-        options=_options(declared.get("enum")),
+        options=options,
     )
 
 
-def _has_a_field(path: str) -> bool:
-    segments = path.split(".")
-    return all(segments) and len(segments) <= MAX_SEGMENTS - 2 and len(path) <= MAX_NAME
-
-
-def _of_name(name: Name) -> ContextControl | None:
+def _control_for_name(name: Name) -> ContextControl | None:
     """Return the control of a name without a schema: its type comes from conditions, otherwise it is text."""
     values = name.values
     if name.is_number or (values and all(_is(value, "number") for value in values)):
@@ -282,19 +284,8 @@ def _of_name(name: Name) -> ContextControl | None:
 def _suggesting(control: ContextControl, name: Name) -> ContextControl:
     if control.options or control.type == "boolean":
         return control
-    fitting = (_text_of(control, value) for value in name.values)
+    fitting = (_format_value(control, value) for value in name.values)
     return replace(control, suggestions=list(islice(filter(None, fitting), MAX_SUGGESTIONS)))
-
-
-def _options(listed: Any) -> list[tuple[str, str]]:
-    if not isinstance(listed, list) or len(canonical.dump(listed)) > MAX_OPTIONS:
-        return []
-    return [_option(value) for value in listed if value is not None]
-
-
-def _option(value: Any) -> tuple[str, str]:
-    text = canonical.dump(value)
-    return text, value if isinstance(value, str) else text
 
 
 def _is(value: Any, of_type: str) -> bool:
@@ -316,7 +307,7 @@ def _value(control: ContextControl, node: Input, reading: Reading) -> Any:
     return value
 
 
-def _text_of(control: ContextControl, value: Any) -> str:
+def _format_value(control: ContextControl, value: Any) -> str:
     """Return the text of a control for the value; empty if it cannot represent it."""
     if not _is(value, control.type):
         return ""
@@ -325,15 +316,13 @@ def _text_of(control: ContextControl, value: Any) -> str:
         return text if text in dict(control.options) else ""
     if not isinstance(value, str):
         return canonical.dump(value)
-    is_line = bool(value.strip()) and _CONTROL_CHARACTERS.isdisjoint(value)
-    return value if is_line and (control.format != "date" or _is_day(value)) else ""
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
+    is_valid = bool(value.strip()) and _CONTROL_CHARACTERS.isdisjoint(value)
+    if control.format == "date":
+        try:
+            is_valid = date.fromisoformat(value).isoformat() == value
+        except ValueError:
+            is_valid = False
+    return value if is_valid else ""
 
 
 def _leaves(node: Input, prefix: str) -> Iterator[tuple[str, Input]]:
@@ -343,12 +332,6 @@ def _leaves(node: Input, prefix: str) -> Iterator[tuple[str, Input]]:
             yield from _leaves(child, f"{path}.")
         else:
             yield path, child
-
-
-def _at(context: Any, path: str) -> Any:
-    for name in path.split("."):
-        context = context.get(name) if isinstance(context, Mapping) else None
-    return context
 
 
 def _put(context: dict[str, Any], path: list[str], value: Any) -> None:

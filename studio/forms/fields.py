@@ -290,11 +290,9 @@ _OF_KINDS = {
     **dict.fromkeys(("line", "text", "choice"), OPTIONAL_TEXT),
     "json": JSON,
 }
-"""The controls that a kind can choose for its own field."""
 
 
-def mode_of(name: str, value: Any) -> str:
-    """Return the mode in which a field with several modes shows a value."""
+def find_mode(name: str, value: Any) -> str:
     mode: str = field_for(name).show(value)["as"]  # type: ignore[call-overload,index,assignment]
     return mode
 
@@ -305,12 +303,11 @@ def field_for(name: str) -> FormField:
     if own is not None:
         return own
     control = control_of(name)
-    return _of_parts(name) if control == "parts" else _OF_KINDS[control]
+    return _parts_field(name) if control == "parts" else _OF_KINDS[control]
 
 
 @cache
-def _of_parts(name: str) -> FormField:
-    """Return a field that is an object, with a control for each part that it can have."""
+def _parts_field(name: str) -> FormField:
     parts = {part.name: part for some in fields_with_words()[name].parts.values() for part in some}
     return FormField(
         show=lambda value: show_parts(parts.values(), value),
@@ -319,7 +316,6 @@ def _of_parts(name: str) -> FormField:
 
 
 def control_of(name: str) -> str:
-    """Return the control that the words of a kind choose for a field."""
     words = fields_with_words().get(name)
     return "json" if words is None else words.control
 
@@ -382,8 +378,7 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
     return changed
 
 
-def rebased(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
-    """Return the form of the latest configuration, with the edited fields as typed."""
+def rebase_form(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
     form = shown(latest, names)
     form.children.update({name: posted[name] for name in touched})
     return form
@@ -394,7 +389,6 @@ def _as_given_back(field: FormField, value: Any) -> Any:
 
 
 def _holds(field: FormField, value: Any) -> bool:
-    """Return whether the controls of a field can represent a value."""
     return canonical.same(_tidy(_as_given_back(field, value)), _tidy(value))
 
 

@@ -18,7 +18,6 @@ from versioning.domain.errors import Invalid, Issue, Message
 
 
 def with_own_line_ends(text: str) -> str:
-    """Return a text from a form with plain line feeds, as it is counted and stored."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -74,7 +73,6 @@ class Input:
 
     @classmethod
     def showing(cls, shown: Shown, path: str = "") -> Input:
-        """Return the tree whose controls hold the given values."""
         if isinstance(shown, str):
             return cls(path, shown)
         members = (
@@ -97,7 +95,6 @@ class Input:
         return self.children.get(name) or Input(_below(self.path, name))
 
     def at(self, path: str) -> Input:
-        """Return the control at a dotted path."""
         node = self
         for name in path.split("."):
             node = node.child(name)
@@ -114,12 +111,10 @@ class Input:
 
     @property
     def rows(self) -> list[Input]:
-        """The children in their order."""
         return list(self.children.values())
 
     @property
     def as_line(self) -> str:
-        """The typed text, as a one-line control returns it."""
         return self.typed.replace("\r", "").replace("\n", "")
 
     @property
@@ -132,7 +127,6 @@ _ATTRIBUTES: Final = frozenset({*dir(Input), *(one.name for one in fields(Input)
 
 
 def controls_of(sent: QueryDict) -> Input:
-    """Return the posted controls, in the order of the page."""
     return Input.of((name, values[-1]) for name, values in sent.lists() if values)
 
 
@@ -144,11 +138,9 @@ class Reading:
     places: dict[str, Input] = field(default_factory=dict)
 
     def add_error(self, path: str, message: str) -> None:
-        """Add an error for the value at this path of the configuration."""
         self.issues.append(Issue(path, message))
 
     def note(self, path: str, control: Input) -> None:
-        """Record the control of the value at this path of the configuration."""
         self.places[path] = control
 
     def attach(self, issues: Iterable[Issue]) -> list[Issue]:
@@ -158,10 +150,14 @@ class Reading:
             path = issue.field
             while path and path not in self.places:
                 path = path.rpartition(".")[0]
-            if path:
-                self.places[path].errors.append(_message(issue, path))
-            else:
+            if not path:
                 unplaced.append(issue)
+                continue
+            message, rest = issue.message, issue.field.removeprefix(path).strip(".")
+            if rest and rest not in getattr(message, "values", {}).values():  # the message does not name it
+                problem = message if isinstance(message, Message) else Message(message)
+                message = Message("{problem} ({field})", problem=problem, field=rest)
+            self.places[path].errors.append(message)
         return unplaced
 
 
@@ -190,14 +186,6 @@ def read_json(control: Input, path: str, reading: Reading) -> Any:
     except Invalid as error:
         reading.issues.extend(error.issues)
         return None
-
-
-def _message(issue: Issue, path: str) -> str:
-    rest = issue.field.removeprefix(path).strip(".")
-    if not rest or rest in getattr(issue.message, "values", {}).values():  # the message names it
-        return issue.message
-    problem = issue.message if isinstance(issue.message, Message) else Message(issue.message)
-    return Message("{problem} ({field})", problem=problem, field=rest)
 
 
 def _below(path: str, name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from editor_client.shared.instructions import as_one_text
 
-from studio.forms.fields import as_one_value, as_variants, field_for, is_one_value, mode_of
+from studio.forms.fields import as_one_value, as_variants, field_for, find_mode, is_one_value
 from studio.forms.inputs import Input, Reading, json_text
 from versioning.domain.config import ConfigSchema, raise_for_issues
 from versioning.domain.errors import Invalid
@@ -47,21 +47,17 @@ def rewritten(name: str, value: Any, mode: str) -> Input:
     """
     if mode == JSON:
         return Input.showing({"as": JSON, "json": json_text(value)}, name)
-    value = _instructions_as(mode, value) if name == "instructions" else _varying_as(mode, name, value)
-    if mode_of(name, value) not in {mode, ""}:
+    if name == "instructions":
+        if mode == "text":
+            value = as_one_text(value) if isinstance(value, list) else value or ""
+        elif not isinstance(value, list):
+            value = [{"type": "text", "content": value or ""}]
+    elif mode == VARIANTS:
+        value = as_variants(value)
+    elif is_one_value(value):
+        value = as_one_value(value)
+    else:
+        raise Invalid.field(name, _("it has variants, which depend on the context"))
+    if find_mode(name, value) not in {mode, ""}:
         raise Invalid.field(name, _("these fields cannot hold all of it"))
     return Input.showing({**field_for(name).show(value), "as": mode}, name)  # type: ignore[dict-item]
-
-
-def _varying_as(mode: str, name: str, value: Any) -> Any:
-    if mode == VARIANTS:
-        return as_variants(value)
-    if not is_one_value(value):
-        raise Invalid.field(name, _("it has variants, which depend on the context"))
-    return as_one_value(value)
-
-
-def _instructions_as(mode: str, value: Any) -> Any:
-    if mode == "text":
-        return as_one_text(value) if isinstance(value, list) else value or ""
-    return value if isinstance(value, list) else [{"type": "text", "content": value or ""}]

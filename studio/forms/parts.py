@@ -25,7 +25,7 @@ def show_parts(parts: Iterable[Part], value: Any) -> Shown:
     fits = given.keys() <= known.keys() and all(
         _fits(known[name], content) for name, content in given.items()
     )
-    shown = {name: _shown(part, given.get(name) if fits else None) for name, part in known.items()}
+    shown = {name: _show_part(part, given.get(name) if fits else None) for name, part in known.items()}
     exact = fits and canonical.same(_read_all(known, Input.showing(shown), "", Reading()) or {}, given)
     return {"as": "controls" if exact else "json", "json": json_text(value), "parts": shown}
 
@@ -61,10 +61,10 @@ def _fits(part: Part, value: Any) -> bool:
     return True
 
 
-def _shown(part: Part, value: Any) -> Shown:
+def _show_part(part: Part, value: Any) -> Shown:
     if part.control == "rows":
         rows: list[Json] = [*(value or ()), *({} for _ in range(_SPARE))]
-        return [{one.name: _shown(one, row.get(one.name)) for one in part.parts} for row in rows]
+        return [{one.name: _show_part(one, row.get(one.name)) for one in part.parts} for row in rows]
     if value is None:
         return ""
     if part.control == "lines":

@@ -50,15 +50,12 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
 def drop_empty_conditions(controls: Input) -> None:
     """Remove empty conditions, such as new rows, at any depth."""
     conditions = controls.child("conditions").children
-    for name in [name for name, row in conditions.items() if _is_empty(row)]:
-        del conditions[name]
+    for name, row in [*conditions.items()]:
+        typed = row["field"].typed + row["value"].typed
+        if row["kind"].typed == "rule" and not typed.strip():
+            del conditions[name]
     for child in controls.children.values():
         drop_empty_conditions(child)
-
-
-def _is_empty(row: Input) -> bool:
-    typed = row["field"].typed + row["value"].typed
-    return row["kind"].typed == "rule" and not typed.strip()
 
 
 def _show_condition(condition: dict[str, Any]) -> Shown:
@@ -84,7 +81,6 @@ def _read_condition(row: Input, path: str, reading: Reading, level: int) -> Any:
 
 
 def show_operand(rule: dict[str, Any]) -> dict[str, Shown]:
-    """Return the type and the text of the value that a rule compares with."""
     if "value" not in rule:
         return {"type": "none", "value": ""}
     value = rule["value"]
@@ -171,7 +167,7 @@ def in_words(rules: dict[str, Any] | None) -> str:
         return ""
     if rules["operator"] == "OR" or len(rules["conditions"]) == 1:
         return get_text_list(list(_alternatives(rules["conditions"])), _("or"))
-    return get_text_list([_clause_of(member) for member in rules["conditions"]], _("and"))
+    return get_text_list([_describe_clause(member) for member in rules["conditions"]], _("and"))
 
 
 def sentence(rules: dict[str, Any] | None, what: str) -> str:
@@ -209,14 +205,17 @@ def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
     """Yield conditions of which one must hold; neighbours that compare the same value are combined."""
     for field, members in groupby(conditions, _compared_field):
         if field is None:
-            yield from map(_clause_of, members)
+            yield from map(_describe_clause, members)
         else:
-            values = [value_in_words(value) for member in members for value in _compared_values(member)]
+            values = [
+                value_in_words(value)
+                for member in members
+                for value in (member["value"] if member["operator"] == "in" else [member["value"]])
+            ]
             yield _clause(field, "equals", get_text_list(values, _("or")))
 
 
-def _clause_of(member: Any) -> str:
-    """Return a condition, or a group of them, as part of a condition."""
+def _describe_clause(member: Any) -> str:
     if not is_rules(member):
         return _rule_in_words(member)
     words = in_words(member)
@@ -234,11 +233,6 @@ def _compared_field(member: Any) -> str | None:
         return None
     field: str = member["field"]
     return field
-
-
-def _compared_values(member: dict[str, Any]) -> list[Any]:
-    values: list[Any] = member["value"] if member["operator"] == "in" else [member["value"]]
-    return values
 
 
 def _rule_in_words(rule: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from studio.kinds import KINDS, StudioKind
 from studio.preferences import Opened
-from studio.resources.rows import Row, Star, stars_of
+from studio.resources.rows import Row, Star, find_stars
 from studio.translation import message_of
 from versioning.domain.access import Caller
 from versioning.domain.kinds import KINDS as ALL_KINDS
@@ -30,8 +30,6 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A resource on the home page."""
-
     kind: StudioKind
     row: Row
     star: Star
@@ -48,7 +46,6 @@ class Line:
 
     @property
     def comparison(self) -> str:
-        """The address of the page that shows what would change."""
         return self.kind.address("compare", self.row.summary.resource_id)
 
 
@@ -74,7 +71,9 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
     the position of the log from which their own edits are searched backwards.
     """
     recent = _recent(opened, newest, caller)
-    starred = _starred(caller)
+    rows = Favorite.objects.filter(user_id=caller.user_id or 0).order_by("-pk")
+    # Some may have become unreadable since.
+    starred = [*rows.values_list("kind", "resource_id")[: 2 * STARRED]] if caller.user_id is not None else []
     lines = _lines({*waiting, *recent, *starred}, caller)
     found = [lines[key] for key in starred if key in lines]
     timed = [_with_last_time(lines[key], touched) for key, touched in recent.items() if key in lines]
@@ -84,14 +83,6 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
         starred=found[:STARRED],
         starred_count=len(found),
     )
-
-
-def _starred(caller: Caller) -> list[Key]:
-    if caller.user_id is None:
-        return []
-    rows = Favorite.objects.filter(user_id=caller.user_id).order_by("-pk")
-    # Some may have become unreadable since.
-    return list(rows.values_list("kind", "resource_id")[: 2 * STARRED])
 
 
 class _Touched(NamedTuple):
@@ -104,12 +95,10 @@ class _Touched(NamedTuple):
 
     @property
     def at(self) -> datetime.datetime:
-        """The later of the two."""
         return max(at for at in (self.edited_at, self.opened_at) if at is not None)
 
 
 def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, _Touched]:
-    """Return the resources edited or opened last, the latest first."""
     edits = Event.objects.filter(
         position__gt=newest - _EVENTS,
         actor=caller.username or "",
@@ -140,12 +129,11 @@ def _with_last_time(line: Line, touched: _Touched) -> Line:
 
 
 def _lines(wanted: Iterable[Key], caller: Caller) -> dict[Key, Line]:
-    """Return a line for each of the resources that exist and that the caller may read."""
     lines: dict[Key, Line] = {}
     for kind in KINDS:
         ids = [resource_id for slug, resource_id in wanted if slug == kind.slug]
         found = kind.catalog(caller).some(ids)
-        stars = stars_of(kind, [resource.pk for resource, _ in found], caller)
+        stars = find_stars(kind, [resource.pk for resource, _ in found], caller)
         for resource, entry in found:
             lines[kind.slug, resource.pk] = _line(kind, resource, entry, stars[resource.pk])
     return lines

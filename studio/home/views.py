@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -19,45 +17,27 @@ from studio.kinds import KINDS
 from studio.preferences import preferences_of, recently_opened
 from studio.views import StudioPage
 from studio.workspaces.names import names_of_several, role_name
-from versioning.domain.access import Caller, Role
+from versioning.domain.access import Caller
 from versioning.editor.catalog import Waiting, Whose
 
 WORKSPACES: Final = 6
 """How many workspaces the introduction names."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Introduction:
-    """The roles of a person."""
-
-    role: Role
-    """The highest of them."""
-    by_workspace: Sequence[tuple[str, str]]
-    """Workspaces with the name of the role there, the highest first; empty for a role in all of them."""
-    more: int
-    """How many workspaces were left out."""
-    differs: bool
-    """Whether the person has another role elsewhere."""
-
-    @property
-    def role_name(self) -> str:
-        """The name of the highest role, for use in a sentence."""
-        return role_name(self.role)
-
-
-def introduction_of(caller: Caller) -> Introduction | None:
+def introduce(caller: Caller) -> dict[str, Any] | None:
     """Return what the introduction says of the caller; None for a person without a role."""
     if caller.everywhere is not None:
-        return Introduction(role=caller.everywhere, by_workspace=[], more=0, differs=False)
+        return {"role_name": role_name(caller.everywhere), "role": caller.everywhere}
     if not caller.roles:
         return None
     roles = sorted(caller.roles.items(), key=lambda one: (-one[1].rank, one[0]))
-    return Introduction(
-        role=roles[0][1],
-        by_workspace=[(workspace, role_name(role)) for workspace, role in roles[:WORKSPACES]],
-        more=max(len(roles) - WORKSPACES, 0),
-        differs=len(set(caller.roles.values())) > 1,
-    )
+    return {
+        "role": roles[0][1],
+        "role_name": role_name(roles[0][1]),
+        "by_workspace": [(workspace, role_name(role)) for workspace, role in roles[:WORKSPACES]],
+        "more": max(len(roles) - WORKSPACES, 0),
+        "differs": len(set(caller.roles.values())) > 1,
+    }
 
 
 SHOWN: Final = 8
@@ -66,10 +46,7 @@ NEWS: Final = 5
 
 
 class HomePage(StudioPage):
-    """The first page after signing in."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show what is for the person, then the rest."""
         if "q" in request.GET:  # the former address of the search
             return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")
         self.listen({})
@@ -96,7 +73,7 @@ class HomePage(StudioPage):
             sections=shown.without({task.address for group in groups for task in group.tasks}),
             lines=lines[len(news) :],
             notices=additions.added(lambda one: one.notices(caller, None)),
-            introduction=introduction_of(caller),
+            introduction=introduce(caller),
             works=works,
             may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),
             kinds=[(kind, kind.address("add")) for kind in KINDS],

@@ -35,7 +35,6 @@ class TryRun(RunViewSet):
 
     @waits_for_models
     def stream(self, request: Request, resource: str) -> StreamingHttpResponse:
-        """Run the version in the address on the messages."""
         return super().stream(request, unquote(resource))
 
     def _call(self, request: Request) -> dict[str, Any]:

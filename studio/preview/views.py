@@ -22,7 +22,6 @@ from editor_client.shared.instructions import Origin, Piece, placeholders, refer
 
 from studio import additions, extensions
 from studio.editing.base import EditablePage
-from studio.editing.forms import Submission
 from studio.examples import ContextForm, Examples, change_examples
 from studio.field_words import REASONS
 from studio.forms.fields import is_unchosen
@@ -61,53 +60,23 @@ _ORIGINS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreviewedBlock:
-    """A block as the page shows it."""
-
-    position: int
-    sort: str
-    id: str | None
-    why_not: str
-    """Why it was left out; empty if it is shown."""
-    used: BlockOnPage | None = None
-    """The versions of the prompt block that it refers to, if the caller may read that."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Filled:
-    """The placeholders with the same type of result."""
-
-    origin: str
-    title: str
-    names: Sequence[tuple[str, int]]
-    """(path, how often), in the order of the text."""
-    more: int
-    """How many names were left out."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Preview:
-    """Assembled instructions as a page shows them."""
-
     pieces: Sequence[Piece]
-    """The text in pieces that know their origin."""
-    blocks: Sequence[PreviewedBlock]
-    filled: Sequence[Filled]
+    blocks: Sequence[dict[str, Any]]
+    filled: Sequence[dict[str, Any]]
+    """The names by origin, each with how often it stands in the text."""
     more_characters: int
-    """How many characters were left out."""
     more_blocks: int
     has_unfilled: bool
     """Whether there are placeholders in instructions without blocks, where none is filled in."""
 
     @property
-    def hidden(self) -> list[PreviewedBlock]:
-        """The blocks that were left out."""
-        return [block for block in self.blocks if block.why_not]
+    def hidden(self) -> list[dict[str, Any]]:
+        return [block for block in self.blocks if block["why_not"]]
 
     @property
-    def shown(self) -> list[PreviewedBlock]:
-        """The blocks that are part of the text."""
-        return [block for block in self.blocks if not block.why_not]
+    def shown(self) -> list[dict[str, Any]]:
+        return [block for block in self.blocks if not block["why_not"]]
 
     @classmethod
     def of(cls, explanation: Explanation, used: Sequence[BlockOnPage] = ()) -> Preview:
@@ -118,27 +87,30 @@ class Preview:
         known = {block.id: block for block in used}
         length = sum(len(piece.text) for piece in explanation.pieces)
         pieces = list(_shown(explanation.pieces))
+        filled = []
+        for origin, title in _ORIGINS:
+            counts = Counter(piece.path for piece in explanation.pieces if piece.origin is origin)
+            if counts:
+                names, more = list(islice(counts.items(), MAX_NAMES)), max(len(counts) - MAX_NAMES, 0)
+                filled.append({"origin": origin.value, "title": str(title), "names": names, "more": more})
         return cls(
             pieces=pieces,
-            filled=list(_filled(explanation.pieces)),
+            filled=filled,
             more_characters=length - sum(len(piece.text) for piece in pieces),
             more_blocks=len(explanation.blocks[MAX_BLOCKS:]),
-            has_unfilled=not explanation.blocks and any(map(_has_placeholder, explanation.pieces)),
+            has_unfilled=not explanation.blocks
+            and any(next(placeholders(piece.text), None) is not None for piece in explanation.pieces),
             blocks=[
-                PreviewedBlock(
-                    position=report.position + 1,
-                    sort=str(_SORTS[report.type]),
-                    id=report.id,
-                    why_not=str(REASONS[report.reason]) if report.reason else "",
-                    used=known.get(report.id or ""),
-                )
+                {
+                    "position": report.position + 1,
+                    "sort": str(_SORTS[report.type]),
+                    "id": report.id,
+                    "why_not": str(REASONS[report.reason]) if report.reason else "",
+                    "used": known.get(report.id or ""),
+                }
                 for report in explanation.blocks[:MAX_BLOCKS]
             ],
         )
-
-
-def _has_placeholder(piece: Piece) -> bool:
-    return next(placeholders(piece.text), None) is not None
 
 
 def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
@@ -158,17 +130,7 @@ def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
                 yield Piece(text, piece.origin, piece.path)
 
 
-def _filled(pieces: Sequence[Piece]) -> Iterator[Filled]:
-    for origin, title in _ORIGINS:
-        counted = Counter(piece.path for piece in pieces if piece.origin is origin)
-        if counted:
-            names = list(islice(counted.items(), MAX_NAMES))
-            yield Filled(origin=origin.value, title=str(title), names=names, more=len(counted) - len(names))
-
-
 class OverlayOnPage(NamedTuple):
-    """An overlay, and the words about it."""
-
     name: OverlayName
     words: extensions.OverlayWords
 
@@ -185,20 +147,15 @@ MAX_AGENTS: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A version that answers."""
-
     title: str
     version: str
     agent: str
-    """The id of the agent that runs."""
     version_id: str
     """The expected version of the agent; empty for an agent as defined in code."""
     status: Status
     """Whether it is the live version or a draft."""
     stream: str
-    """The address to post the messages to."""
     blocks: Sequence[BlockOnPage] = ()
-    """The prompt blocks in it."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +165,6 @@ class BlockInAgent:
     id: str
     name: str
     config: Config
-    """The configuration served with this version."""
     version: Snapshot | None
     """None for an agent as defined in code."""
     is_live: bool
@@ -221,7 +177,6 @@ class BlockInAgent:
         return Selector(version_id=self.version.version_id)
 
     def column(self, block: VersionedResource, status: Status) -> Column:
-        """Return the column of the block's draft, or of its published version."""
         is_draft = status is Status.DRAFT
         shown = block.latest if is_draft else block.active
         query = {**self.selector.as_dict(), **({"draftBlock": block.pk} if is_draft else {})}
@@ -277,7 +232,6 @@ class AgentsOfBlock:
 
     @cached_property
     def live(self) -> Dependents:
-        """The agents that show the block live, and the number of others."""
         return self._users(Status.PUBLISHED)
 
     @cached_property
@@ -316,7 +270,9 @@ class AgentsOfBlock:
         if record is not None and self.caller.may(Right.READ_DRAFTS, record.workspace_id):
             versions.append((record.current, False))
         for version, is_live in versions:
-            config = _served(code, version)
+            config = version.config if version else {}
+            if code is not None:  # an override is applied to the code
+                config = merged_config(code, config) if version else code_config(code)
             if any(target == self.block_id for _field, target in referenced_blocks(config)):
                 name = dict(self._named(users, [agent_id])).get(agent_id, agent_id)
                 return BlockInAgent(agent_id, name, config, version, is_live)
@@ -330,13 +286,6 @@ class AgentsOfBlock:
                 raise
             return None
         return record
-
-
-def _served(code: CodeAgent | None, version: Snapshot | None) -> Config:
-    """Return the configuration served with a version, if any: an override is applied to the code."""
-    if code is None:
-        return version.config if version else {}
-    return merged_config(code, version.config) if version else code_config(code)
 
 
 SEVERAL: Final = "several"
@@ -402,7 +351,6 @@ class SavedInstructionsPage(InstructionsPage):
         return version
 
     def saved(self, status: Status) -> Config:
-        """Return the agent as served with the draft, or with the published version."""
         if self.resource is None:
             return self.effective(None)
         return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
@@ -470,11 +418,13 @@ class TryPage(SavedInstructionsPage):
 
     @property
     def columns(self) -> Sequence[Column]:
-        """The versions that answer."""
         if not self.kind.is_shown:
             live = [status for status in self.statuses if status is Status.PUBLISHED]
             shown = [self._column(status) for status in (live if self.overlay else self.statuses)]
-            return [self._column_with_overlay(self.overlay), *shown] if self.overlay else shown
+            if not self.overlay:
+                return shown
+            called = version_title(self.overlaid) if self.overlaid else gettext("In code")
+            return [column_with_overlay(self.overlay, self.resource_id, self.overlaid, called), *shown]
         if self.user is None or self.resource is None:
             return ()
         if self.overlay:
@@ -507,10 +457,6 @@ class TryPage(SavedInstructionsPage):
             for mode, title in titles.items()
         ]
 
-    def _column_with_overlay(self, overlay: OverlayOnPage) -> Column:
-        called = version_title(self.overlaid) if self.overlaid else gettext("In code")
-        return column_with_overlay(overlay, self.resource_id, self.overlaid, called)
-
     def _column(self, status: Status) -> Column:
         version = None
         if self.resource is not None:
@@ -535,8 +481,6 @@ class TryPage(SavedInstructionsPage):
 
 
 class PreviewPage(SavedInstructionsPage):
-    """A context to fill in, and the text of the instructions in that context."""
-
     tab = "preview"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -555,7 +499,9 @@ class PreviewPage(SavedInstructionsPage):
         submission = self.submission(controls)
         try:
             submission.check(self.schema)
-            config = self._typed(submission)
+            config = self.schema.edited(submission.began_with or {}, submission.changed)
+            if self.code_agent:
+                config = merged_config(self.code_agent, config)
         except Invalid as error:
             # Examples can be saved nevertheless.
             form = self.saved_form().take(request.POST)
@@ -563,7 +509,7 @@ class PreviewPage(SavedInstructionsPage):
             return self.parts_of_page(form, None, error.issues, status=status)
         form = self.context_form(config, drafts=self.with_drafts).take(request.POST)
         status = change_examples(form, request.POST.get("do", ""))
-        preview, errors = _previewed(form, lambda context: self._of_typed(config, context))
+        preview, errors = _make_preview(form, lambda context: self._preview_typed(config, context))
         return self.parts_of_page(form, preview, errors, status=status)
 
     def parts_of_page(
@@ -584,7 +530,7 @@ class PreviewPage(SavedInstructionsPage):
         return self.context_form(self._shown, drafts=self.with_drafts)
 
     def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
-        preview, errors = _previewed(form, self._of_saved)
+        preview, errors = _make_preview(form, self._preview_saved)
         which = {
             "wanted": self._wanted.value,
             "overlay": self.overlay,
@@ -617,27 +563,21 @@ class PreviewPage(SavedInstructionsPage):
 
     @property
     def _shown(self) -> Config:
-        """The configuration served with the requested version."""
         return self.effective(self.overlaid) if self.overlay else self.saved(self._wanted)
 
-    def _of_saved(self, context: Mapping[str, Any]) -> Preview:
+    def _preview_saved(self, context: Mapping[str, Any]) -> Preview:
         selector = Selector(overlay=self.overlay.name) if self.overlay else Selector(status=self._wanted)
         if self.kind.is_shown:
             version = self.collection.get(self.resource_id, selector, by=self.caller).version
-            return self._of_block(version.config, context)
+            return self._preview_block(version.config, context)
         explanation = self.editor.agent.explain(
             self.resource_id, selector, context=context, drafts_of_blocks=self.with_drafts, by=self.caller
         )
         return Preview.of(explanation, self.used(self._shown))
 
-    def _typed(self, submission: Submission) -> Config:
-        """Return the configuration that publishing the unsaved text would serve; raises `Invalid`."""
-        config = self.schema.edited(submission.began_with or {}, submission.changed)
-        return merged_config(self.code_agent, config) if self.code_agent else config
-
-    def _of_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
+    def _preview_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
         if self.kind.is_shown:
-            return self._of_block(config, context)
+            return self._preview_block(config, context)
         # Code may leave the instructions of an agent to the editor.
         instructions = config.get("instructions", "")
         if isinstance(instructions, str):
@@ -647,12 +587,12 @@ class PreviewPage(SavedInstructionsPage):
         )
         return Preview.of(explanation, self.used(config))
 
-    def _of_block(self, config: Config, context: Mapping[str, Any]) -> Preview:
+    def _preview_block(self, config: Config, context: Mapping[str, Any]) -> Preview:
         block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}
         return Preview.of(self.editor.prompt.explain([block], context, by=self.caller))
 
 
-def _previewed(
+def _make_preview(
     form: ContextForm, preview: Callable[[Mapping[str, Any]], Preview]
 ) -> tuple[Preview | None, Sequence[Issue]]:
     """Return the preview in the context of a form, or the errors of the context or the text.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from studio import additions
 from studio.publishing.views import DependentsPage, Obstacle
@@ -21,6 +21,9 @@ from versioning.editor import gate
 from versioning.editor.deleting import discardable
 from versioning.editor.gate import TakeDownRequest
 from versioning.models import VersionedResource, Visibility
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 MAX_NAMED_DRAFTS: Final = 50
 
@@ -37,16 +40,14 @@ class ConfirmPage(DependentsPage, ABC):
 
     @property
     @abstractmethod
-    def title(self) -> str:
+    def title(self) -> StrOrPromise:
         """The title of the action, as on the button."""
 
     @property
     def shows_dependents(self) -> bool:
-        """Whether agents that refer to the resource are affected."""
         return True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Ask for confirmation."""
         return self.ask()
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -68,7 +69,6 @@ class ConfirmPage(DependentsPage, ABC):
         """Perform the action if the resource has one of the expected entity tags, and redirect."""
 
     def is_allowed(self) -> bool:
-        """Return whether the caller may perform the action."""
         return self.may(self.right)
 
     @abstractmethod
@@ -90,18 +90,17 @@ class ConfirmPage(DependentsPage, ABC):
         return gate.refusal(TakeDownRequest(resource=self.record, caller=self.caller), self.editor.code)
 
     def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page that asks for confirmation."""
         if not self.is_allowed():
             raise Forbidden(self.right.refused(self.workspace_id))
         refusal = self.refusal
         return self.page(
             "studio/publishing/confirm.html",
-            title=self.title,
+            title=str(self.title),
             status=status,
             tag=self.record.etag,
             sentences=self.sentences(),
             obstacle=None if refusal is None else Obstacle.of(refusal),
-            way_out=refusal and additions.way_out_of(self.kind, self.resource_id, refusal),
+            way_out=refusal and additions.find_way_out(self.kind, self.resource_id, refusal),
             dependents=self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
             back_address=self.address("change"),
             **self.more(),
@@ -109,7 +108,6 @@ class ConfirmPage(DependentsPage, ABC):
         )
 
     def more(self) -> dict[str, Any]:
-        """Return further context for the page."""
         return {}
 
 
@@ -118,13 +116,9 @@ class UnpublishPage(ConfirmPage):
 
     takes_down = True
 
-    @property
-    def title(self) -> str:
-        """The title of the action."""
-        return _("Unpublish")
+    title = gettext_lazy("Unpublish")
 
     def sentences(self) -> list[str]:
-        """Return sentences about what is served afterwards."""
         if self.record.active is None:
             raise NotFound("Nothing is published.")
         if self.code_agent is not None:
@@ -137,12 +131,12 @@ class UnpublishPage(ConfirmPage):
             _("Applications that ask for what is published find nothing."),
             _("Every version stays in the history and can be published again."),
             *([_("Agents that refer to it are served without it.")] if self.kind.is_shown else []),
-            *self._of_released_labels,
-            self._of_locks,
+            *self._label_sentences,
+            self._lock_sentence,
         ]
 
     @property
-    def _of_released_labels(self) -> list[str]:
+    def _label_sentences(self) -> list[str]:
         """Return a sentence about the labels by which applications still get a version, if there are any."""
         released = self.record.labels.filter(released=True).order_by("name").values_list("name", flat=True)
         if not released:
@@ -157,8 +151,7 @@ class UnpublishPage(ConfirmPage):
         return [sentence % {"labels": ", ".join(released)}]
 
     @property
-    def _of_locks(self) -> str:
-        """Return sentences about what is still served by locks, and how to end that."""
+    def _lock_sentence(self) -> str:
         if self.kind.has_visibility:
             return _(
                 "Applications that hold a lock keep running it. Deleting it, or the versions that the "
@@ -187,11 +180,9 @@ class DeletePage(ConfirmPage):
         return str(self.kind.words.delete)
 
     def is_allowed(self) -> bool:
-        """Return whether the caller may delete it."""
         return self.kind.admin.has_delete_permission(self.request, self.record)
 
     def sentences(self) -> list[str]:
-        """Return sentences about what is lost."""
         count = self.record.versions.count()
         lost = ngettext(
             "%(count)s version and all labels are deleted with it. This cannot be undone.",
@@ -212,7 +203,6 @@ class DeletePage(ConfirmPage):
         return self.record.active is not None
 
     def more(self) -> dict[str, Any]:
-        """Return the id to type."""
         return {"id_to_type": self.resource_id if self.is_live else ""}
 
     def act(self, expect: set[str]) -> HttpResponse:
@@ -230,8 +220,6 @@ class DeletePage(ConfirmPage):
 
 
 class VisibilityPage(ConfirmPage):
-    """Makes an agent public, or private again."""
-
     @property
     def other(self) -> Visibility:
         """The visibility to change to; raises `NotFound` for resources without their own visibility."""
@@ -242,7 +230,6 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """The title of the action, public or private."""
         return _("Make public") if self.other is Visibility.PUBLIC else _("Make private")
 
     @property
@@ -251,7 +238,6 @@ class VisibilityPage(ConfirmPage):
         return self.other is Visibility.PRIVATE
 
     def sentences(self) -> list[str]:
-        """Return sentences about who gains or loses access."""
         if self.other is Visibility.PUBLIC:
             return [
                 _("Everyone who is signed in, in any workspace, may read and run the published version."),
@@ -266,7 +252,6 @@ class VisibilityPage(ConfirmPage):
         ]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Change the visibility."""
         other = self.other
         self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=expect)
         is_public = other is Visibility.PUBLIC
@@ -279,10 +264,7 @@ class DiscardPage(ConfirmPage):
     right = Right.SAVE
     shows_dependents = False
 
-    @property
-    def title(self) -> str:
-        """The title of the action."""
-        return _("Discard the draft")
+    title = gettext_lazy("Discard the draft")
 
     @cached_property
     def drafts(self) -> list[Snapshot]:
@@ -300,7 +282,6 @@ class DiscardPage(ConfirmPage):
         return [lost % {"count": count}]
 
     def more(self) -> dict[str, Any]:
-        """Return the versions, up to the limit of a page."""
         return {
             "discarded": self.drafts[:MAX_NAMED_DRAFTS],
             "more_discarded": len(self.drafts[MAX_NAMED_DRAFTS:]),
@@ -308,6 +289,5 @@ class DiscardPage(ConfirmPage):
         }
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Delete them."""
         self.collection.discard_draft(self.resource_id, self.drafts, by=self.caller, expect=expect)
         return self.back("change", _("The draft is discarded."))

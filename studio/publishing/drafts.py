@@ -40,8 +40,6 @@ from versioning.serving.overlays import OverlaidVersion, Versions
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A resource with its newest version and its live version."""
-
     kind: StudioKind
     resource: VersionedResource
     row: Row
@@ -59,7 +57,6 @@ class Draft:
         return self.version or self.resource.latest
 
     def of(self, version: Snapshot) -> Draft:
-        """Return the same draft with another version to publish."""
         live, schema = self.live, self.kind.schema
         changed = schema.changed(live.config, version.config) if live else []
         return replace(self, version=version, fields=titles(in_reading_order(changed)))
@@ -71,29 +68,24 @@ class Draft:
 
     @property
     def live(self) -> Snapshot | None:
-        """The live version."""
         return self.resource.active
 
     @property
     def chosen(self) -> str:
-        """The value of its checkbox."""
         return value_of(self.kind, self.resource.pk, self.newest.version_id)
 
     @property
     def etag_field(self) -> str:
-        """The name of the field with its entity tag."""
         return etag_field(self.kind, self.resource.pk)
 
     @property
     def comparison(self) -> str:
-        """The address of the page that shows what would change."""
         ids = {"from": self.resource.active_id, "to": self.newest.version_id}
         query = f"?{urlencode(ids)}" if self.resource.active_id else ""
         return self.kind.address("compare", self.resource.pk) + query
 
     @property
     def version_address(self) -> str:
-        """The address of the page of the newest version."""
         return self.kind.address("version", self.resource.pk, self.newest.version_id)
 
     @property
@@ -103,7 +95,7 @@ class Draft:
         return self.kind.address("version", self.resource.pk, live) if live else ""
 
 
-def drafts_of(
+def make_drafts(
     kind: StudioKind, found: Sequence[tuple[VersionedResource, Entry]], caller: Caller
 ) -> list[Draft]:
     """Return resources whose drafts the caller may read as lines of a list, in a few queries."""
@@ -133,12 +125,11 @@ def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tu
             for resource, entry in kind.catalog(caller).some([pk for slug, pk in wanted if slug == kind.slug])
             if caller.may(Right.READ_DRAFTS, resource.workspace_id)
         ]
-        drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, caller)}
+        drafts |= {(kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, found, caller)}
     return drafts
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
-    """Yield the drafts whose newest version the person saved, newest first."""
     if caller.username is None or caller.scope(Right.SAVE) == frozenset():
         return
     waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE, get_editor().cache)
@@ -177,10 +168,7 @@ PER_PAGE: Final = 25
 
 
 class WaitingPage(StudioPage):
-    """The drafts in the caller's workspaces, newest first, to review and publish."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of all of them, of the caller's own, or of those by others."""
         if self.caller.scope(Right.SAVE) == frozenset():
             raise no_drafts(self.caller)
         self.listen({})
@@ -197,11 +185,15 @@ class WaitingPage(StudioPage):
             title=_("Waiting to be published · %(count)s") % {"count": counts[Whose.ALL]},
             tabs=[
                 {
-                    "title": title,
+                    "title": title % {"count": counts[choice]},
                     "address": f"?{urlencode({'whose': choice.value})}" if choice is not Whose.ALL else "?",
                     "current": choice is whose,
                 }
-                for choice, title in _tabs(counts).items()
+                for choice, title in (
+                    (Whose.ALL, _("All · %(count)s")),
+                    (Whose.MINE, _("Mine · %(count)s")),
+                    (Whose.OTHERS, _("Others · %(count)s")),
+                )
             ],
             whose=whose,
             page=page,
@@ -222,16 +214,10 @@ class WaitingPage(StudioPage):
                 for wait in waits
                 if wait.catalog.collection.kind.slug == kind.slug
             ]
-            drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
+            drafts |= {
+                (kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, found, self.caller)
+            }
         return [drafts[wait.catalog.collection.kind.slug, wait.resource.pk] for wait in waits]
-
-
-def _tabs(counts: dict[Whose, int]) -> dict[Whose, str]:
-    return {
-        Whose.ALL: _("All · %(count)s") % {"count": counts[Whose.ALL]},
-        Whose.MINE: _("Mine · %(count)s") % {"count": counts[Whose.MINE]},
-        Whose.OTHERS: _("Others · %(count)s") % {"count": counts[Whose.OTHERS]},
-    }
 
 
 MAX_READ: Final = 8_000_000
@@ -243,8 +229,6 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What publishing a draft would change."""
-
     fields: Sequence[FieldDifference]
     is_whole: bool
     """Whether all of it is on the page; otherwise the page that compares the versions has it."""
@@ -294,9 +278,10 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
     The drafts share the budget of a page. Short ones are shown first, so that a long one leaves nothing out
     but itself.
     """
-    names = _block_names(
-        [texts.of(version) for draft in drafts for version in (draft.newest, draft.live)], caller
-    )
+    configs = [texts.of(version) for draft in drafts for version in (draft.newest, draft.live)]
+    listed = [config.get("instructions") for config in configs if config is not None]
+    together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
+    names = {block.id: block.name for block in blocks_on_page({"instructions": together}, caller)}
     budget = PageBudget()
     found = {}
     sizes = [
@@ -318,7 +303,7 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
     return found
 
 
-def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, str]:
+def find_refusals(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, str]:
     """Return why the gate would refuse drafts that are published one after the other, blocks first.
 
     The number of queries does not depend on the number of drafts. Those with texts that are too long to be
@@ -326,16 +311,16 @@ def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[K
     """
     judged = [draft for draft in drafts if texts.of(draft.newest) is not None]
     blocks = [draft for draft in judged if draft.kind.is_shown]
-    refused = _refused(blocks, ALONE, caller)
+    refused = _ask_gate(blocks, ALONE, caller)
     moving = {
         key: OverlaidVersion(identity=block.resource.uuid, version_id=block.newest.version_id)
         for block in blocks
         if (key := (block.kind.slug, block.resource.pk)) not in refused
     }
-    return refused | _refused([draft for draft in judged if not draft.kind.is_shown], moving, caller)
+    return refused | _ask_gate([draft for draft in judged if not draft.kind.is_shown], moving, caller)
 
 
-def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
+def _ask_gate(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
     requests = [
         PublishRequest(resource=draft.resource, version=draft.newest, caller=caller, together=moving)
         for draft in drafts
@@ -346,10 +331,3 @@ def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[
         for draft, error in zip(drafts, errors, strict=True)
         if error is not None
     }
-
-
-def _block_names(configs: Iterable[Config | None], caller: Caller) -> dict[str, str]:
-    """Return the names of the prompt blocks that configurations refer to, by id; one query."""
-    listed = [config.get("instructions") for config in configs if config is not None]
-    together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
-    return {block.id: block.name for block in blocks_on_page({"instructions": together}, caller)}

@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
@@ -44,18 +43,13 @@ MAX_SHOWN: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ShownDependents:
-    """A page of the agents that refer to a resource."""
-
     shown: list[tuple[str, str, str]]
     """(id, name, address)."""
     total: int
-    """How many the caller may see."""
     hidden: int
     """How many the caller may not see."""
     more: int = 0
-    """How many follow after this page."""
     more_address: str = ""
-    """The address of the next page."""
 
     @property
     def count(self) -> int:
@@ -64,14 +58,18 @@ class ShownDependents:
 
 
 class DependentsPage(ResourcePage):
-    """A page with the agents that refer to the resource."""
-
     def shown_dependents(self, status: Status, page: str | None = None) -> ShownDependents:
         """Return a page (`2`) of the agents whose published, or latest, version refers to the resource."""
         if self.resource is None:
             return ShownDependents(shown=[], total=0, hidden=0)
-        make = partial(self._dependents, status, page)
-        names, number, end, total, hidden = self.known_of_users(f"{status.value} {page}", make)
+
+        def read() -> tuple[list[tuple[str, str]], int, int, int, int]:
+            found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
+            agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
+            names = list(found.named(list(agents.object_list)))
+            return names, agents.number, agents.end_index(), len(found.ids), found.hidden_count
+
+        names, number, end, total, hidden = self.known_of_users(f"{status.value} {page}", read)
         if status is Status.PUBLISHED:
             self.used_by = total + hidden  # so that the head of the page need not query it again
         return ShownDependents(
@@ -85,15 +83,6 @@ class DependentsPage(ResourcePage):
             more_address=f"{self.address('usage')}?page={number + 1}",
         )
 
-    def _dependents(
-        self, status: Status, page: str | None
-    ) -> tuple[list[tuple[str, str]], int, int, int, int]:
-        """Return the ids and names on a page, its number and its end; how many there are, and hidden ones."""
-        found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
-        agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
-        names = list(found.named(list(agents.object_list)))
-        return names, agents.number, agents.end_index(), len(found.ids), found.hidden_count
-
 
 class UsagePage(DependentsPage):
     """The agents that refer to the resource, in their live versions and in their drafts."""
@@ -101,7 +90,6 @@ class UsagePage(DependentsPage):
     tab = "usage"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show a page of each list that the caller may read."""
         requested = request.GET.get("page")
         # Everyone else sees only live versions.
         reads_some_drafts = self.caller.scope(Right.READ_DRAFTS) != frozenset()
@@ -126,9 +114,7 @@ class ReasonForm:
     """The codes of the refusals that the reason overrules; the form sends them along."""
     action: str
     hidden: Mapping[str, str]
-    """The hidden fields."""
     error: str = ""
-    """The error of the posted reason."""
     max_length: int = MAX_MESSAGE
 
     @property
@@ -139,16 +125,11 @@ class ReasonForm:
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
-    """The reasons why a version cannot be published."""
-
     reasons: Sequence[str]
-    """A sentence each, up to the limit of a page."""
     more: int = 0
-    """How many reasons were left out."""
 
     @classmethod
     def of(cls, *errors: VersioningError) -> Self:
-        """Return refusals of the gate as a page shows them."""
         found = [reason for error in errors for reason in reasons(error)]
         return cls(reasons=found[:MAX_NOTES], more=len(found[MAX_NOTES:]))
 
@@ -306,7 +287,6 @@ class PublishPage(DifferencesPage, DependentsPage):
     def show(
         self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any
     ) -> HttpResponse:
-        """Return the page about publishing a version."""
         resource, caller = self.found, self.caller
         is_latest = version_id == resource.latest_id
         if is_latest and self.may(Right.PUBLISH):

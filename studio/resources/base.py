@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
@@ -28,7 +27,7 @@ from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
 from studio.preferences import note_opened
-from studio.resources.rows import Summary, blocks_on_page, stars_of
+from studio.resources.rows import Summary, blocks_on_page, find_stars
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -38,7 +37,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
 from versioning.editor.timeline import END_OF_LOG
-from versioning.models import Event, VersionedResource
+from versioning.models import VersionedResource
 from versioning.serving.grants import target_of
 
 TABS = (
@@ -54,26 +53,12 @@ IN_CODE: Final = "code"
 """Stands in the address of a comparison for an agent as its code defines it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TakenBack:
-    """The newest version, which was live until an older one was published again, or an override ended."""
-
-    version: Snapshot
-    comparison: str
-    """The address of its comparison with what is live."""
-    restore_address: str
-    """The address that makes a draft of it."""
-    event: Event | None
-    """Who took it back, and when; None if the log does not know."""
-
-
 class ResourcePage(StudioPage):
     """A page about one resource, or about an agent that only code defines."""
 
     kind: StudioKind = AGENT
     """Set by `as_view(kind=…)`."""
     tab = "change"
-    """The tab that the page belongs to."""
     offers_taken_back = False
     """Whether the page offers a version that was taken back, since it shows what is live instead."""
     has_edit_form = False
@@ -153,8 +138,11 @@ class ResourcePage(StudioPage):
         for known in (*read, *more):
             self.__dict__.pop(known, None)
 
-    def offered_again(self) -> TakenBack | None:
-        """Return the version that was taken back, with what can be done with it; None if none was."""
+    def offered_again(self) -> dict[str, Any] | None:
+        """Return the version that was taken back, with what can be done with it; None if none was.
+
+        It was live until an older one was published again, or an override ended.
+        """
         version, resource = self.taken_back, self.resource
         if version is None or resource is None:
             return None
@@ -169,12 +157,13 @@ class ResourcePage(StudioPage):
             by=self.caller,
         )
         ids = {"from": resource.active_id or IN_CODE, "to": version.version_id}
-        return TakenBack(
-            version=version,
-            comparison=f"{self.address('compare')}?{urlencode(ids)}",
-            restore_address=self.address("restore", version.version_id),
-            event=next(iter(found.events), None),
-        )
+        return {
+            "version": version,
+            "comparison": f"{self.address('compare')}?{urlencode(ids)}",
+            "restore_address": self.address("restore", version.version_id),
+            # Who took it back, and when; None if the log does not know.
+            "event": next(iter(found.events), None),
+        }
 
     @cached_property
     def workspace_id(self) -> str:
@@ -282,7 +271,7 @@ class ResourcePage(StudioPage):
                 note_opened(self.request, self.kind.slug, resource.pk)
             copies = Right.SAVE in self.rights
             personal = {
-                "star": stars_of(self.kind, [resource.pk], self.caller)[resource.pk],
+                "star": find_stars(self.kind, [resource.pk], self.caller)[resource.pk],
                 "duplicate": self.address("duplicate") if copies else "",
                 "proposed_copy": proposed_copy(resource.pk) if copies else "",
             }

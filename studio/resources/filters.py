@@ -51,7 +51,7 @@ USUAL_ORDER: Final = "changed"
 _ANY: Final = ("", gettext_lazy("Any"))
 
 
-def _field_of(one: Filter) -> forms.Field:
+def _make_field(one: Filter) -> forms.Field:
     """Return the field of a filter without its own here; one without a label is only set by links."""
     more: dict[str, Any] = {"required": False, "label": one.label}
     if not one.label:
@@ -98,7 +98,7 @@ class FilterForm(forms.Form):
         for name in set(self.base_fields) - set(self.filters) - {"order"}:
             del self.fields[name]
         self.fields |= {
-            name: _field_of(value) for name, value in self.filters.items() if name not in self.fields
+            name: _make_field(value) for name, value in self.filters.items() if name not in self.fields
         }
         self.suggested: dict[str, Iterable[str]] = {}
         if known is not None:
@@ -121,7 +121,6 @@ class FilterForm(forms.Form):
         )
 
     def clean_author(self) -> str:
-        """Return the name as versions have it."""
         typed: str = self.cleaned_data["author"]
         return known_name(typed) if typed else ""
 
@@ -142,7 +141,6 @@ class FilterForm(forms.Form):
 
     @property
     def sorting(self) -> str:
-        """The column to sort the rows by."""
         return ORDERS[self.order_name][0]
 
     @cached_property
@@ -174,46 +172,24 @@ class FilterForm(forms.Form):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether the list is filtered at all."""
         return bool(self.given.keys() - {"order"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Head:
-    """The head of a sortable column."""
-
-    address: str
-    sort: str
-    """The value of `aria-sort` if the list is sorted by it, in either direction; otherwise empty."""
-
-
-def heads(form: FilterForm) -> dict[str, Head]:
+def heads(form: FilterForm) -> dict[str, dict[str, str]]:
     """Return the heads of the sortable columns; a second click reverses the order."""
-    return {
-        "name": _head(form, "name", "-name", usual="ascending"),
-        "changed": _head(form, "changed", "oldest", usual="descending"),
-    }
+    heads = {}
+    for order, reverse, usual in (("name", "-name", "ascending"), ("changed", "oldest", "descending")):
+        other = "ascending" if usual == "descending" else "descending"
+        following = reverse if form.order_name == order else order
+        heads[order] = {
+            "address": form.address(order="" if following == USUAL_ORDER else following),
+            # The value of `aria-sort` if the list is sorted by it, in either direction.
+            "sort": {order: usual, reverse: other}.get(form.order_name, ""),
+        }
+    return heads
 
 
-def _head(form: FilterForm, order: str, reverse: str, *, usual: str) -> Head:
-    other = "ascending" if usual == "descending" else "descending"
-    wanted = reverse if form.order_name == order else order
-    return Head(
-        address=form.address(order="" if wanted == USUAL_ORDER else wanted),
-        sort={order: usual, reverse: other}.get(form.order_name, ""),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chip:
-    """A link that adds or removes one filter."""
-
-    title: str
-    address: str
-    current: bool
-
-
-def quick_chips(form: FilterForm) -> list[Chip]:
+def quick_chips(form: FilterForm) -> list[dict[str, Any]]:
     """Return the chips of a list, each of which combines with the current filters."""
     offered: dict[str, Mapping[str, str]] = {}
     if form.caller.scope(Right.SAVE) != frozenset():
@@ -229,21 +205,19 @@ def quick_chips(form: FilterForm) -> list[Chip]:
         for name, one in form.filters.items():
             choices = one.choices or () if one.is_quick else ()
             offered |= {str(title): {name: value} for value, title in choices}
-    return [_chip(form, title, dict(values)) for title, values in offered.items()]
+    chips = []
+    for title, values in offered.items():
+        current = values.items() <= form.given.items()
+        changes = dict.fromkeys(values, "") if current else values
+        chips.append({"title": title, "address": form.address(**changes), "current": current})
+    return chips
 
 
-def tag_chip(form: FilterForm, tag: str) -> Chip:
-    """Return the link that adds this tag to the filters."""
+def tag_chip(form: FilterForm, tag: str) -> dict[str, Any]:
     tags = form.wanted.get("tag", [])
     rest = [other for other in tags if other != tag]
     wanted = rest if tag in tags else [*tags, tag]
-    return Chip(title=tag, address=form.address(tag=",".join(wanted)), current=tag in tags)
-
-
-def _chip(form: FilterForm, title: str, values: dict[str, str]) -> Chip:
-    current = values.items() <= form.given.items()
-    changes = dict.fromkeys(values, "") if current else values
-    return Chip(title=title, address=form.address(**changes), current=current)
+    return {"title": tag, "address": form.address(tag=",".join(wanted)), "current": tag in tags}
 
 
 MAX_FOLDERS: Final = 300
@@ -252,8 +226,6 @@ MAX_FOLDERS: Final = 300
 
 @dataclass(kw_only=True)
 class Folder:
-    """A folder and its contents."""
-
     path: str
     """The common prefix of its ids, with a final `/`."""
     name: str
@@ -294,7 +266,6 @@ MATCHING: Final = "matching"
 
 
 def value_of_matching(kind: StudioKind, query: str) -> str:
-    """Return the value of the checkbox for everything that a list shows."""
     return f"{kind.slug}?{query}"
 
 
@@ -326,16 +297,12 @@ _KEY: Final = re.compile(r"[0-9]{1,15}")
 
 
 class FiltersPage(StudioPage):
-    """A person's own filters of a list."""
-
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the filters, to rename and delete them."""
-        return self._shown()
+        return self._show()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Save, rename or delete a filter."""
         if "delete" in request.POST:
             one = self._one(request.POST["delete"])
             one.delete()
@@ -345,7 +312,7 @@ class FiltersPage(StudioPage):
         if "rename" in request.POST:
             one = self._one(request.POST["rename"])
             problem = self._problem(name) or self._store(one, name=name)
-            return self._shown(problem, one, name) if problem else self.go(request.path)
+            return self._show(problem, one, name) if problem else self.go(request.path)
         return self._save(name, request.POST.get("query", ""))
 
     def _save(self, name: str, query: str) -> HttpResponse:
@@ -356,7 +323,7 @@ class FiltersPage(StudioPage):
         one = SavedFilter(user_id=self.caller.user_id, kind=self.kind.slug, query=query)
         problem = self._problem(name) or self._problem_of_query(query) or self._store(one, name=name)
         if problem:
-            return self._shown(problem, None, name, query)
+            return self._show(problem, None, name, query)
         message = _("The filter “%(name)s” is saved. Only you see it.") % {"name": name}
         return self.go(f"{self.kind.address('changelist')}?{query}", message)
 
@@ -395,7 +362,7 @@ class FiltersPage(StudioPage):
             return _("You already have a filter with this name.")
         return ""
 
-    def _shown(
+    def _show(
         self, problem: str = "", about: SavedFilter | None = None, name: str = "", query: str = ""
     ) -> HttpResponse:
         return self.page(

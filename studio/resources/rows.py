@@ -29,7 +29,6 @@ FIELD: Final = "chosen"
 
 
 def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:
-    """Return the value of the checkbox for a resource."""
     return f"{kind.slug}:{resource_id}:{version_id}"
 
 
@@ -60,8 +59,6 @@ def chosen(given: QueryDict, field: str = FIELD) -> Sequence[Choice]:
 
 @dataclass(frozen=True, kw_only=True)
 class StateWords:
-    """A state in the words of the studio."""
-
     word: Promise
     meaning: Promise
     chip: str
@@ -102,8 +99,6 @@ VISIBILITIES: Final[Mapping[str, Promise]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What a page says about a resource in one line."""
-
     resource_id: str
     name: str
     state: StateWords
@@ -117,7 +112,6 @@ class Summary:
 
     @classmethod
     def of(cls, entry: Entry) -> Summary:
-        """Return a catalog entry in the words of a page."""
         return cls(
             resource_id=entry.id,
             name=shortened(entry.name),
@@ -130,7 +124,6 @@ class Summary:
 
     @property
     def visibility_word(self) -> Promise | None:
-        """Who may use the published version, in the language of the page."""
         return VISIBILITIES.get(self.visibility or "")
 
     @property
@@ -149,11 +142,10 @@ class Star:
     """The star of a resource for one person, for the tag `star_button`. The API calls it favorite."""
 
     address: str
-    """The address to set and remove it."""
     is_set: bool
 
 
-def stars_of(kind: StudioKind, resource_ids: Collection[str], caller: Caller) -> dict[str, Star]:
+def find_stars(kind: StudioKind, resource_ids: Collection[str], caller: Caller) -> dict[str, Star]:
     """Return the stars of resources of one kind, by id, in one query."""
     found = kind.collection.favorites_about(resource_ids, by=caller) if resource_ids else {}
     return {
@@ -164,12 +156,9 @@ def stars_of(kind: StudioKind, resource_ids: Collection[str], caller: Caller) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A resource in a list."""
-
     summary: Summary
     address: str
     excerpt: str = ""
-    """The beginning of its prompt."""
     labels: Sequence[str] = ()
     tags: Sequence[str] = ()
     shown: Snapshot | None = None
@@ -180,7 +169,6 @@ class Row:
     """The value of its checkbox; empty if the caller may not change the resource."""
     star: Star | None = None
     notes: Sequence[SafeString] = ()
-    """Applications' notes on it, next to its state."""
 
     @classmethod
     def of(
@@ -246,7 +234,6 @@ class BlockOnPage:
 
     @classmethod
     def of(cls, block: UsedBlock) -> BlockOnPage:
-        """Return the block as a page shows it."""
         address = PROMPT_BLOCK.address("change", block.id)
         return cls(id=block.id, name=block.name, address=address, live=block.live, draft=block.draft)
 
@@ -261,5 +248,4 @@ class BlockOnPage:
 
 
 def blocks_on_page(config: Config, caller: Caller) -> list[BlockOnPage]:
-    """Return the prompt blocks that a configuration refers to and that the caller may read."""
     return [BlockOnPage.of(block) for block in get_editor().prompt.used_in(config, by=caller)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.core.paginator import Paginator
@@ -30,7 +30,7 @@ from studio.resources.filters import (
     tree,
     value_of_matching,
 )
-from studio.resources.rows import Columns, Row, stars_of
+from studio.resources.rows import Columns, Row, find_stars
 from studio.translation import translated
 from studio.views import StudioPage
 from studio.workspaces.names import workspace_choices
@@ -47,12 +47,9 @@ PER_PAGE: Final = 50
 
 
 class ListPage(StudioPage):
-    """All resources of one kind that the caller may read."""
-
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of the filtered list, which updates itself."""
         state = OLD_STATES.get(request.GET.get("state", ""))
         if state is not None:
             query = request.GET.copy()
@@ -92,9 +89,8 @@ class ListPage(StudioPage):
         )
 
     def _rows(self, entries: Sequence[Entry]) -> list[Row]:
-        """Return the rows of a page, with stars for stored resources, and the applications' notes."""
         stored = {entry.id: entry.workspace_id for entry in entries if entry.version}
-        starred = stars_of(self.kind, list(stored), self.caller)
+        starred = find_stars(self.kind, list(stored), self.caller)
         notes = additions.list_notes(self.caller, self.kind, stored)
         return [
             Row.of(self.kind, entry, self.caller, starred.get(entry.id), notes.get(entry.id, ()))
@@ -102,7 +98,6 @@ class ListPage(StudioPage):
         ]
 
     def _saved_filters(self, form: FilterForm) -> dict[str, Any]:
-        """Return the caller's saved filters, and whether the current one can be saved."""
         query = form.address()[1:]
         saved = list(SavedFilter.objects.of(self.caller.user_id, self.kind.slug))
         is_saved = any(filter_.query == query for filter_ in saved)
@@ -150,7 +145,6 @@ class StarPage(ResourcePage):
     """Sets or removes a star: a form without its own page."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Redirect to the resource, for people who come here after signing in."""
         return self.go(self.address("change"))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -174,13 +168,22 @@ LINE_BREAK: Final = "\r\n"
 """The line break that browsers send."""
 
 
-class CreatePage(StudioPage):
-    """A new resource, which begins as a draft."""
+def errors_at_fields(
+    error: Invalid | IdTaken | Forbidden, fields: Mapping[str, str]
+) -> tuple[dict[str, str], int]:
+    """Return the errors of a verb that makes a resource, by field, and the status of the answer.
 
+    `fields` are the fields of the form, by the names that the verb has for them, where these differ.
+    """
+    if isinstance(error, Invalid):
+        return {fields.get(issue.field, issue.field): issue.message for issue in error.issues}, 400
+    return ({"id": error.message}, 409) if isinstance(error, IdTaken) else ({"workspace": error.message}, 403)
+
+
+class CreatePage(StudioPage):
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the empty form."""
         workspaces = self._workspaces()
         if not self.kind.admin.has_add_permission(request):
             raise Forbidden("You may not save drafts in any workspace.")
@@ -195,28 +198,25 @@ class CreatePage(StudioPage):
         resource_id = given["id"].strip()
         if not _USUAL_ID.fullmatch(resource_id) and request.POST.get("unusual") != resource_id:
             return self._form(given, {}, self._workspaces(), status=400, unusual=resource_id)
+        choice = self.kind.words.first_choice
+        beginning: Config = {"name": given["name"].strip()}
+        if choice is None:
+            beginning[self.kind.text_field] = given["text"]
+        else:
+            beginning |= {choice.field: given["choice"], **choice.begins(given["choice"])}
         try:
             made = self.kind.collection.create(
-                {"name": given["name"].strip(), **self._beginning(given)},
+                beginning,
                 id=resource_id or None,
                 workspace=given["workspace"] or None,
                 publish=False,
                 by=self.caller,
             )
-        except Invalid as error:
-            choice = self.kind.words.first_choice
-            first = {self.kind.text_field: "text"} if choice is None else {choice.field: "choice"}
-            fields = {"workspaceId": "workspace", **first}
-            return self._form(
-                given,
-                {fields.get(issue.field, issue.field): issue.message for issue in error.issues},
-                self._workspaces(),
-                status=400,
-            )
-        except IdTaken as error:
-            return self._form(given, {"id": error.message}, self._workspaces(), status=409)
-        except Forbidden as error:
-            return self._form(given, {"workspace": error.message}, self._workspaces(), status=403)
+        except (Invalid, IdTaken, Forbidden) as error:
+            first = self.kind.text_field if choice is None else choice.field
+            fields = {"workspaceId": "workspace", first: "text" if choice is None else "choice"}
+            errors, status = errors_at_fields(error, fields)
+            return self._form(given, errors, self._workspaces(), status=status)
         resource_id = made.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
         message %= {"name": shortened(given["name"].strip(), _MAX_TOLD)}
@@ -224,13 +224,6 @@ class CreatePage(StudioPage):
 
     def _workspaces(self) -> list[tuple[str, str]]:
         return workspace_choices(Right.SAVE, self.caller)
-
-    def _beginning(self, given: Mapping[str, str]) -> Config:
-        """Return the other fields with which it begins: its text, or what follows from a choice."""
-        choice = self.kind.words.first_choice
-        if choice is None:
-            return {self.kind.text_field: given["text"]}
-        return {choice.field: given["choice"], **choice.begins(given["choice"])}
 
     def _form(
         self,
@@ -273,14 +266,10 @@ def usual_id(text: str) -> str:
 
 COPIED_FIELDS: Final = ("id", "name", "workspace", "proposed")
 _MAX_TRIES: Final = 50
-_FIELD_OF: Final = {"newId": "id", "workspaceId": "workspace"}
 
 
 class DuplicatePage(ResourcePage):
-    """Asks for the id of the copy, with a proposal, and creates it."""
-
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the form with a proposed id."""
         proposed = proposed_copy(self.source.pk)
         return self._form({"id": proposed, "proposed": proposed, "workspace": self.workspace_id})
 
@@ -289,13 +278,9 @@ class DuplicatePage(ResourcePage):
         given = {name: request.POST.get(name, "").strip() for name in COPIED_FIELDS}
         try:
             made = self._copy(given)
-        except IdTaken as error:
-            return self._form(given, {"id": error.message}, status=409)
-        except Invalid as error:
-            errors = {_FIELD_OF.get(issue.field, issue.field): issue.message for issue in error.issues}
-            return self._form(given, errors, status=400)
-        except Forbidden as error:
-            return self._form(given, {"workspace": error.message}, status=403)
+        except (Invalid, IdTaken, Forbidden) as error:
+            errors, status = errors_at_fields(error, {"newId": "id", "workspaceId": "workspace"})
+            return self._form(given, errors, status=status)
         message = _("“%(name)s” is copied. The copy is a draft, and has no live version.")
         return self.go(self.kind.address("change", made.resource.pk), message % {"name": self.summary.name})
 
@@ -311,8 +296,10 @@ class DuplicatePage(ResourcePage):
         source = self.source
         drafts = self.may(Right.READ_DRAFTS)
         name = given["name"] or _("%(name)s (copy)") % {"name": self.summary.name}
-        wanted = list(_like(given["id"])) if given["id"] == given["proposed"] else [given["id"]]
-        for new_id in wanted:
+        ids = [given["id"]]
+        if given["id"] == given["proposed"]:
+            ids += [f"{given['id']}-{number}" for number in range(2, _MAX_TRIES)]
+        for new_id in ids:
             try:
                 return self.collection.clone(
                     source.pk,
@@ -323,7 +310,7 @@ class DuplicatePage(ResourcePage):
                     by=self.caller,
                 )
             except IdTaken:
-                if new_id == wanted[-1]:
+                if new_id == ids[-1]:
                     raise
         raise AssertionError  # the last attempt returned or raised
 
@@ -347,8 +334,3 @@ class DuplicatePage(ResourcePage):
             workspaces=workspaces,
             duplicate="",  # the page shows it already
         )
-
-
-def _like(resource_id: str) -> Iterator[str]:
-    yield resource_id
-    yield from (f"{resource_id}-{number}" for number in range(2, _MAX_TRIES))

@@ -86,7 +86,6 @@ def _break(op: Op) -> str:
 
 
 def marked(spans: Iterable[Span]) -> SafeString:
-    """Return a text with removed and added pieces marked, also for screen readers."""
     return SafeString("".join(map(_piece, spans)))  # every piece of text is escaped below
 
 

@@ -41,7 +41,6 @@ def child(control: Input, name: str) -> Input:
 
 @register.filter
 def with_placeholders(text: str) -> SafeString:
-    """Return a text with its placeholders marked, up to the limit of a page."""
     pieces = split(text)
     marked = [
         format_html('<bdi class="prompt-variable" dir="ltr">{}</bdi>', piece)

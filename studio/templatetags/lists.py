@@ -36,13 +36,11 @@ def with_block_names(excerpt: str) -> SafeString:
 
 @register.simple_tag
 def folder_address(form: FilterForm, folder: str) -> str:
-    """Return the address of a folder, with the current filters of the list."""
     return form.address(folder=folder)
 
 
 @register.simple_tag
 def folder_link(form: FilterForm, folder: str) -> SafeString:
-    """Return the link from the id of a resource to its folder."""
     words = _("Folder %(folder)s") % {"folder": folder}
     return format_html(
         '<a class="folder" href="{}" aria-label="{}">{}</a>', folder_address(form, folder), words, folder
@@ -51,11 +49,11 @@ def folder_link(form: FilterForm, folder: str) -> SafeString:
 
 @register.simple_tag
 def choose_words(name: str) -> str:
-    """Return the label of a resource's checkbox."""
     return _("Choose %(name)s") % {"name": name}
 
 
 @register.simple_tag
 def tag_address(form: FilterForm, tag: str) -> str:
     """Return the address that adds a tag to the filters, or removes it if it is already there."""
-    return tag_chip(form, tag).address
+    address: str = tag_chip(form, tag)["address"]
+    return address

@@ -29,6 +29,7 @@ from studio.named import (
 from studio.panels import Panel
 from studio.resources.rows import Star, StateWords
 from studio.translation import changes_of, message_of, reference_to, title_of, translated, translated_at_field
+from studio.workspaces.names import role_name
 from versioning.domain.snapshots import Snapshot, message_subject
 
 register = template.Library()
@@ -51,6 +52,7 @@ register.simple_tag(id_if_shared)
 register.simple_tag(workspace_name)
 register.filter(face)
 register.filter(display_name)
+register.filter(role_name)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 
@@ -89,7 +91,6 @@ def named_in(key: str, names: Mapping[str, str]) -> str:
 
 @register.simple_tag
 def state_chip(state: StateWords) -> SafeString:
-    """Return a chip with the studio's word for a state."""
     return format_html(
         '<span class="chip {}" title="{}">{}</span>', state.chip, str(state.meaning), str(state.word)
     )
@@ -135,7 +136,6 @@ def when(moment: datetime.datetime) -> SafeString:
 
 @register.simple_tag
 def moment(at: datetime.datetime) -> SafeString:
-    """Return the day and the time."""
     return time_element(at, moment_in_words(at))
 
 
@@ -146,7 +146,6 @@ def clock(at: datetime.datetime) -> SafeString:
 
 
 def spoken(moment: datetime.datetime, now: datetime.datetime) -> str:
-    """Return how long ago a time is, or the day and the time if it is further away."""
     seconds = int((now - moment).total_seconds())
     if not -MINUTE < seconds < DAY:
         return moment_in_words(moment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from django import forms
@@ -18,19 +19,18 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from studio import shown_once
 from studio.dates import current_zone, day_in_words, day_of, moment_in_words, time_element
-from studio.workspaces.names import CHOICES, role_name
+from studio.pages import ActionPage, FormPage
+from studio.workspaces.names import CHOICES
 from studio.workspaces.views import (
     LAST_DAY,
     ROUTE,
     AdministrationPage,
     DayField,
     WorkspacePage,
-    add_errors,
-    address,
     end_of,
 )
 from versioning.domain.access import Action, Right, Role
-from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.errors import Forbidden, NotFound
 from versioning.editor.keys import may_revoke
 from versioning.models import ApiKey, Workspace
 
@@ -91,24 +91,27 @@ class KeyForm(forms.Form):
 
     @property
     def expires_at(self) -> datetime.datetime | None:
-        """The time after the last day."""
         day: datetime.date | None = self.cleaned_data["last_day"]
         return None if day is None else end_of(day)
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
-    """A key in a list."""
-
     key: ApiKey
-    role: str
-    is_expired: bool
-    limits: str = ""
-    """What it is limited to besides its role; empty if nothing."""
-    reaches: Sequence[tuple[str, str]] = ()
-    """The workspaces that it reaches and the caller administers: (name, address of their keys)."""
-    revoke_address: str = ""
-    """The address to revoke it; empty if the caller cannot."""
+    reaches: Sequence[Workspace] = ()
+    revocable_in: str = ""
+    """The workspace in which the caller may revoke it; empty if the caller cannot."""
+
+    @property
+    def is_expired(self) -> bool:
+        return self.key.expires_at is not None and self.key.expires_at <= timezone.now()
+
+    @property
+    def limits(self) -> str:
+        """What it is limited to besides its role; empty if nothing."""
+        actions = [str(ACTIONS.get(Action(action), action)) for action in self.key.actions or ()]
+        prefix = _("only %(prefix)s…") % {"prefix": self.key.id_prefix} if self.key.id_prefix else ""
+        return " · ".join(filter(None, (", ".join(actions), prefix)))
 
     @property
     def expiry(self) -> SafeString:
@@ -122,152 +125,113 @@ class KeyRow:
         return time_element(at, _("end of %(day)s") % {"day": day_in_words(last_day)})
 
 
-def row_of(key: ApiKey, reach: Sequence[Workspace], revocable_in: str, now: datetime.datetime) -> KeyRow:
-    """Return a key as a list shows it; `revocable_in` is the workspace in which the caller may revoke it."""
-    may_end = bool(revocable_in) and key.revoked_at is None
-    return KeyRow(
-        key=key,
-        role=role_name(key.role),
-        limits=limits_of(key),
-        is_expired=key.expires_at is not None and key.expires_at <= now,
-        reaches=[(workspace.name, address("keys", workspace.pk)) for workspace in reach],
-        revoke_address=address("revoke", revocable_in, key.prefix) if may_end else "",
-    )
-
-
-def limits_of(key: ApiKey) -> str:
-    """Return in words what a key is limited to besides its role; empty if nothing."""
-    named = [str(ACTIONS.get(Action(action), action)) for action in key.actions or ()]
-    prefix = _("only %(prefix)s…") % {"prefix": key.id_prefix} if key.id_prefix else ""
-    return " · ".join(filter(None, (", ".join(named), prefix)))
-
-
-class KeysPage(WorkspacePage):
+class KeysPage(FormPage, WorkspacePage):
     """The keys of a workspace, of which only the prefix is stored in plain text."""
 
     asks_password_again = True
     tab = "keys"
+    template = "studio/workspaces/keys.html"
+    title = gettext_lazy("API keys")
+    error_fields = {"expiresAt": "last_day", "idPrefix": "id_prefix"}
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show them and, once, the text of a key that was just created."""
-        self.verbs.find(self.workspace_id, by=self.caller)
-        return self.show(self._form(), made=shown_once.shown_now(request, self._waiting))
+        return self.show(self.form(), made=shown_once.shown_now(request, f"key of {self.workspace_id}"))
 
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
+    def save(self, form: KeyForm) -> HttpResponse:
         """Create a key, and go back to the list, which shows its text once."""
-        self.verbs.find(self.workspace_id, by=self.caller)
-        form = self._form(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        try:
-            key, text = self.editor.key.issue(
-                workspace_id=self.workspace_id,
-                name=form.cleaned_data["name"],
-                role=Role(form.cleaned_data["role"]),
-                actions=[Action(action) for action in form.cleaned_data["actions"]] or None,
-                id_prefix=form.cleaned_data["id_prefix"] or None,
-                owner=form.cleaned_data.get("owner") or None,
-                expires_at=form.expires_at,
-                by=self.caller,
-            )
-        except Invalid as error:
-            add_errors(form, error, expiresAt="last_day", idPrefix="id_prefix")
-            return self.show(form, status=400)
-        response = self.go(self.address("keys"))
-        shown_once.show_next(request, response, self._waiting, {"name": key.name, "text": text})
+        key, text = self.editor.key.issue(
+            workspace_id=self.workspace_id,
+            name=form.cleaned_data["name"],
+            role=Role(form.cleaned_data["role"]),
+            actions=[Action(action) for action in form.cleaned_data["actions"]] or None,
+            id_prefix=form.cleaned_data["id_prefix"] or None,
+            owner=form.cleaned_data.get("owner") or None,
+            expires_at=form.expires_at,
+            by=self.caller,
+        )
+        response, secret = self.go(self.address("keys")), {"name": key.name, "text": text}
+        shown_once.show_next(self.request, response, f"key of {self.workspace_id}", secret)
         return response
 
-    def _form(self, *args: Any) -> KeyForm:
-        robots = self.verbs.service_accounts(by=self.caller).filter(workspace=self.workspace_id)
-        initial = {"owner": self.request.GET.get("owner", "")}
-        return KeyForm(
-            *args, initial=initial, service_accounts=[robot.user.get_username() for robot in robots]
-        )
+    def form(self, *data: Any) -> KeyForm:
+        self.verbs.find(self.workspace_id, by=self.caller)
+        accounts = self.verbs.service_accounts(by=self.caller).filter(workspace=self.workspace_id)
+        names = [account.user.get_username() for account in accounts]
+        return KeyForm(*data, initial={"owner": self.request.GET.get("owner", "")}, service_accounts=names)
 
-    @property
-    def _waiting(self) -> str:
-        return f"key of {self.workspace_id}"
-
-    def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the list with the form to create a key."""
+    def context(self) -> dict[str, Any]:
         reaching = self.editor.key.of_workspace(self.workspace_id, by=self.caller)
-        page: Page[ApiKey] = Paginator(reaching.filter(workspace=self.workspace_id), PER_PAGE).get_page(
-            self.request.GET.get("page")
-        )
-        now = timezone.now()
-        return self.page(
-            "studio/workspaces/keys.html",
-            title=_("API keys"),
-            status=status,
-            form=form,
-            page=page,
-            rows=[
-                row_of(key, (), self.workspace_id if may_revoke(key, self.caller) else "", now)
+        keys = reaching.filter(workspace=self.workspace_id)
+        page: Page[ApiKey] = Paginator(keys, PER_PAGE).get_page(self.request.GET.get("page"))
+        return {
+            "page": page,
+            "rows": [
+                KeyRow(key=key, revocable_in=self.workspace_id if may_revoke(key, self.caller) else "")
                 for key in page.object_list
             ],
-            unlimited=reaching.filter(workspace=None).count(),
-            unlimited_address=reverse(f"{ROUTE}unlimited_keys"),
-            keys_address=self.address("keys"),
-            **context,
-        )
+            "unlimited": reaching.filter(workspace=None).count(),
+            "unlimited_address": reverse(f"{ROUTE}unlimited_keys"),
+            "keys_address": self.address("keys"),
+        }
 
 
 class UnlimitedKeysPage(AdministrationPage):
-    """The keys that reach every workspace of their owner, without duplicates."""
+    """The unlimited keys of members of the workspaces that the caller administers, without duplicates."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the unlimited keys of members of the workspaces that the caller administers."""
         scope = self.caller.scope(Right.ADMINISTER)
         if scope is not None and not scope:
             raise Forbidden(_("You may not administer any workspace."))
-        found = self.editor.key.unlimited(by=self.caller)
-        page: Page[ApiKey] = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-        keys = list(page.object_list)
-        reach, now = self.editor.key.reach(keys, by=self.caller), timezone.now()
+        unlimited = self.editor.key.unlimited(by=self.caller)
+        page: Page[ApiKey] = Paginator(unlimited, PER_PAGE).get_page(request.GET.get("page"))
+        rows, reach = [], self.editor.key.reach(list(page.object_list), by=self.caller)
+        for key in page.object_list:
+            workspaces = reach[key.pk]
+            revocable_in = workspaces[0].pk if workspaces and may_revoke(key, self.caller) else ""
+            rows.append(KeyRow(key=key, reaches=workspaces, revocable_in=revocable_in))
         return self.page(
             "studio/workspaces/unlimited_keys.html",
             title=_("Keys that reach several workspaces"),
             page=page,
-            rows=[row_of(key, reach[key.pk], self._revocable_in(key, reach[key.pk]), now) for key in keys],
+            rows=rows,
             list_address=reverse(f"{ROUTE}changelist"),
         )
 
-    def _revocable_in(self, key: ApiKey, reach: Sequence[Workspace]) -> str:
-        return reach[0].pk if reach and may_revoke(key, self.caller) else ""
 
-
-class RevokePage(WorkspacePage):
-    """Asks for confirmation before a key is revoked."""
-
+class RevokePage(ActionPage, WorkspacePage):
     asks_password_again = True
     tab = "keys"
+    template = "studio/workspaces/revoke.html"
 
-    def get(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
-        """Ask for confirmation."""
-        found = self.editor.key.of_workspace(self.workspace_id, by=self.caller)
-        key = next((key for key in found if key.prefix == prefix), None)
+    @cached_property
+    def key(self) -> ApiKey:
+        keys = self.editor.key.of_workspace(self.workspace_id, by=self.caller)
+        key = next((key for key in keys if key.prefix == self.kwargs["prefix"]), None)
         if key is None:
             raise NotFound
-        return self.page(
-            "studio/workspaces/revoke.html",
-            title=_("Revoke %(key)s?") % {"key": key.name or key.prefix},
-            key=key,
-            keys_address=self._list_of(key),
+        return key
+
+    @property
+    def title(self) -> str:
+        return _("Revoke %(key)s?") % {"key": self.key.name or self.key.prefix}
+
+    @property
+    def back_address(self) -> str:
+        return self.address("keys") if self.key.workspace_id else reverse(f"{ROUTE}unlimited_keys")
+
+    def context(self) -> dict[str, Any]:
+        return {"key": self.key}
+
+    def act(self) -> str:
+        self.key = self.editor.key.revoke(self.kwargs["prefix"], by=self.caller)
+        message = _("The key %(key)s is revoked.") % {"key": f"{self.key.prefix}…"}
+        ended = sum(map(len, self.key.ended.values()))
+        if not ended:
+            return message
+        failed = ngettext(
+            "%(count)s schedule made with this key has failed.",
+            "%(count)s schedules made with this key have failed.",
+            ended,
         )
-
-    def post(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
-        """Revoke the key, and show the list."""
-        key = self.editor.key.revoke(prefix, by=self.caller)
-        said = _("The key %(key)s is revoked.") % {"key": f"{key.prefix}…"}
-        if ended := sum(map(len, key.ended.values())):
-            what = ngettext(
-                "%(count)s schedule made with this key has failed.",
-                "%(count)s schedules made with this key have failed.",
-                ended,
-            )
-            said = f"{said} {what % {'count': ended}}"
-        return self.go(self._list_of(key), said)
-
-    def _list_of(self, key: ApiKey) -> str:
-        """Return the address of the list with the key."""
-        return self.address("keys") if key.workspace_id else reverse(f"{ROUTE}unlimited_keys")
+        return f"{message} {failed % {'count': ended}}"

@@ -27,8 +27,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class OfWorkspace(Generic[T]):
-    """The part of a list that belongs to one workspace."""
-
     id: str
     name: str
     items: Sequence[T]
@@ -40,7 +38,6 @@ def workspace_names(caller: Caller, right: Right = Right.READ) -> dict[str, str]
 
 
 def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:
-    """Return the (id, name) of the workspaces in which the caller has the right."""
     return [*workspace_names(caller, right).items()]
 
 

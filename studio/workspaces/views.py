@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlencode
@@ -22,12 +22,14 @@ from django.utils.translation import gettext_lazy as _
 from studio import additions, site
 from studio.extensions import WorkspaceTab
 from studio.navigation import Link, Row
+from studio.pages import FormPage
+from studio.pages import add_errors as add_errors  # noqa: PLC0414  extensions import it from here
 from studio.permissions import EditorAdmin
-from studio.translation import translated, translated_at_field
+from studio.translation import translated
 from studio.views import StudioPage
 from studio.workspaces.names import CHOICES, role_name, workspace_choices
 from versioning.domain.access import Caller, Right, Role
-from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, Usernames
+from versioning.domain.errors import Forbidden, Invalid, Message, Usernames
 from versioning.editor import Workspaces
 from versioning.editor.workspaces import list_admins, memberships_beyond, with_member_counts, workspaces_with
 from versioning.models import WorkerHeartbeat, Workspace
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
 
 
 class InviteForm(forms.Form):
-    """The person to invite, and their role."""
-
     username = forms.CharField(
         label=_("User name"),
         max_length=150,
@@ -72,13 +72,6 @@ class NewWorkspaceForm(forms.Form):
     )
 
 
-def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
-    """Add the errors to their fields; `names` maps a field to its name in the form, if different."""
-    for issue in error.issues:
-        field = names.get(issue.field, issue.field)
-        form.add_error(field if field in form.fields else None, translated_at_field(issue.message))
-
-
 FIRST_DAY: Final = datetime.date.min + datetime.timedelta(days=1)
 """The first day that can be represented in every time zone."""
 LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
@@ -86,8 +79,6 @@ LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
 
 
 class DayField(forms.DateField):
-    """A day, chosen from the browser's calendar."""
-
     def __init__(self, *, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
         super().__init__(
             label=label,
@@ -98,15 +89,14 @@ class DayField(forms.DateField):
         )
 
 
-def beginning_of(day: datetime.date) -> datetime.datetime:
-    """Return the time at which a day begins."""
+def start_of_day(day: datetime.date) -> datetime.datetime:
     within = max(day, FIRST_DAY)
     return datetime.datetime.combine(within, datetime.time(), tzinfo=timezone.get_current_timezone())
 
 
 def end_of(day: datetime.date) -> datetime.datetime:
     """Return the end time of a day that a `DayField` has accepted."""
-    return beginning_of(day + datetime.timedelta(days=1))
+    return start_of_day(day + datetime.timedelta(days=1))
 
 
 ROUTE: Final = "studio:versioning_workspace_"
@@ -118,8 +108,6 @@ ACTIVITY: Final = WorkspaceTab(page="activity", title=_("Activity"), right=Right
 
 
 class AdministrationPage(StudioPage):
-    """A page about workspaces."""
-
     @property
     def admin(self) -> EditorAdmin:
         """The `ModelAdmin` that decides about permissions on workspaces."""
@@ -127,19 +115,15 @@ class AdministrationPage(StudioPage):
 
     @property
     def verbs(self) -> Workspaces:
-        """The editor's verbs for workspaces."""
         return self.editor.workspace
 
 
 class WorkspacePage(AdministrationPage):
-    """A page about one workspace."""
-
     tab = "members"
     right = Right.ADMINISTER
     """The right required to open the page: most are for admins only."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the id of the workspace from the address."""
         super().setup(request, *args, **kwargs)
         self.workspace_id = unquote(kwargs["workspace"])
 
@@ -156,19 +140,21 @@ class WorkspacePage(AdministrationPage):
         return self.caller.may(right, self.workspace.pk)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
-        """Return a page with the head and the tabs of the workspace."""
         settings = self._links(is_setting=True)
+        is_setting = any(setting.is_current for setting in settings)
+        tabs = self._links(is_setting=False)
+        if settings:  # leads to the first page for administering the workspace
+            tabs.append(Link(title=_("Settings"), address=settings[0].address, is_current=is_setting))
         more = {
             "workspace": self.workspace,
-            "tabs": self._tabs(settings),
-            "settings": Row.of(settings) if any(setting.is_current for setting in settings) else None,
+            "tabs": Row.of(tabs),
+            "settings": Row.of(settings) if is_setting else None,
             "list_address": reverse(f"{ROUTE}changelist"),
             "notices": additions.added(lambda one: one.notices(self.caller, self.workspace.pk)),
         }
         return super().page(template, title=title, status=status, **{**more, **context})
 
     def _links(self, *, is_setting: bool) -> list[Link]:
-        """Return the links to the settings, or to the other pages, that the caller may open."""
         tabs = [tab for tab in (*SETTINGS, *additions.tabs(), ACTIVITY) if tab.is_setting is is_setting]
         return [
             Link(title=tab.title, address=self.address(tab.page), is_current=tab.page == self.tab)
@@ -176,26 +162,15 @@ class WorkspacePage(AdministrationPage):
             if self.may(tab.right)
         ]
 
-    def _tabs(self, settings: Sequence[Link]) -> Row:
-        """Return the tabs; *Settings* leads to the first page for administering the workspace."""
-        tabs = self._links(is_setting=False)
-        if settings:
-            is_current = any(setting.is_current for setting in settings)
-            tabs.append(Link(title=_("Settings"), address=settings[0].address, is_current=is_current))
-        return Row.of(tabs)
-
     def address(self, page: str, *rest: str) -> str:
-        """Return the address of another page about this workspace."""
         return address(page, self.workspace_id, *rest)
 
 
 def address(page: str, workspace_id: str, *rest: str) -> str:
-    """Return the address of a page about a workspace."""
     return reverse(f"{ROUTE}{page}", args=[quote(workspace_id), *rest])
 
 
 def invitation_address(token: str) -> str:
-    """Return the address where an invited person accepts."""
     return reverse(f"{ROUTE}invited", args=[token])
 
 
@@ -203,7 +178,6 @@ class WorkspacesPage(AdministrationPage):
     """The workspaces that the caller administers, and the roles in the others."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the workspaces."""
         found = with_member_counts(self.verbs.list(by=self.caller))
         others = memberships_beyond(Right.ADMINISTER, by=self.caller)
         admins = list_admins((other.workspace_id for other in others), by=self.caller)
@@ -228,52 +202,35 @@ class WorkspacesPage(AdministrationPage):
         )
 
 
-class CreateWorkspacePage(AdministrationPage):
+class CreateWorkspacePage(FormPage, AdministrationPage):
     """A new workspace, of which the caller is the first admin."""
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the empty form."""
-        return self._show(NewWorkspaceForm())
+    form_class = NewWorkspaceForm
+    template = "studio/workspaces/create.html"
+    title = _("New workspace")
+    id_field = "id"
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Create the workspace and go to its members; after an error, show the form again."""
-        form = NewWorkspaceForm(request.POST)
-        if not form.is_valid():
-            return self._show(form, status=400)
-        try:
-            made = self.verbs.create(form.cleaned_data["id"], form.cleaned_data["name"], by=self.caller)
-        except IdTaken as error:
-            form.add_error("id", translated(error.message))
-            return self._show(form, status=409)
-        except Invalid as error:
-            add_errors(form, error)
-            return self._show(form, status=400)
-        message = gettext("The workspace %(name)s was created. Invite someone.") % {"name": made.name}
-        return self.go(address("members", made.pk), message)
+    def save(self, form: NewWorkspaceForm) -> HttpResponse:
+        workspace = self.verbs.create(form.cleaned_data["id"], form.cleaned_data["name"], by=self.caller)
+        message = gettext("The workspace %(name)s was created. Invite someone.") % {"name": workspace.name}
+        return self.go(address("members", workspace.pk), message)
 
-    def _show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        return self.page(
-            "studio/workspaces/create.html",
-            title=gettext("New workspace"),
-            status=status,
-            form=form,
-            list_address=reverse(f"{ROUTE}changelist"),
-        )
+    def context(self) -> dict[str, Any]:
+        return {"list_address": reverse(f"{ROUTE}changelist")}
 
 
 class RenamePage(WorkspacePage):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Rename the workspace, and show the members."""
         try:
             renamed = self.verbs.rename(self.workspace_id, request.POST.get("name", ""), by=self.caller)
         except Invalid as error:
             problem = {"problem": translated(error.issues[0].message)}
             message = gettext("Nothing was changed: the name %(problem)s.") % problem
             return self.go(self.address("members"), message, level=messages.ERROR)
-        said = gettext("The workspace is now called %(name)s.") % {"name": renamed.name}
-        return self.go(self.address("members"), said)
+        message = gettext("The workspace is now called %(name)s.") % {"name": renamed.name}
+        return self.go(self.address("members"), message)
 
 
 MAX_ASKED: Final = 3
@@ -302,7 +259,6 @@ class ListingPage(WorkspacePage):
     right = Right.READ_DRAFTS
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the workspace from the address, or from the query."""
         self.is_across = "workspace" not in kwargs
         chosen = quote(request.GET.get("workspace", "")) if self.is_across else kwargs["workspace"]
         super().setup(request, *args, **{**kwargs, "workspace": chosen})
@@ -321,12 +277,10 @@ class ListingPage(WorkspacePage):
 
     @cached_property
     def workspace_names(self) -> Mapping[str, str]:
-        """The names of the workspaces that the caller may list, by id."""
         return dict(workspace_choices(self.right, self.caller))
 
     @property
     def scope(self) -> Mapping[str, str]:
-        """The scope to listen to, for events."""
         return {"workspace_id": self.listed_id} if self.listed_id is not None else {}
 
     @cached_property
@@ -341,7 +295,6 @@ class ListingPage(WorkspacePage):
         return urlencode({name: value for name, value in {**kept, **values}.items() if value})
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
-        """Return the page in the frame of the workspace, or in that of the studio."""
         if not self.is_across:
             return super().page(template, title=title, status=status, **context)
         names = self.workspace_names

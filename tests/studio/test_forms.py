@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given
 
-from studio.forms.fields import changes, rebased, shown
+from studio.forms.fields import changes, rebase_form, shown
 from studio.forms.inputs import Input, Reading
 from tests.support.configurations import (
     FOR_GOLD,
@@ -197,7 +197,7 @@ def test_after_a_conflict_only_touched_fields_keep_the_typed_values() -> None:
     controls = dict(posted(shown(old, AGENT.schema.names))) | {"instructions.text": "Write badly."}
     mine = Input.of(controls.items())
     touched = list(changes(old, AGENT.schema.names, mine, Reading()))
-    form = rebased(theirs, AGENT.schema.names, mine, touched)
+    form = rebase_form(theirs, AGENT.schema.names, mine, touched)
     assert touched == ["instructions"]
     assert form["instructions"]["text"].typed == "Write badly."
     assert changes(theirs, AGENT.schema.names, form, Reading()) == {"instructions": "Write badly."}

@@ -10,7 +10,7 @@ from editor_client.shared.instructions import as_one_text, assemble
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.forms.fields import mode_of
+from studio.forms.fields import find_mode
 from studio.forms.inputs import Input
 from studio.forms.modes import rewritten, typed_value
 from tests.conftest import Cast
@@ -60,7 +60,11 @@ def test_one_text_equals_the_assembled_blocks(contents: list[str]) -> None:
 def test_a_value_becomes_a_variant_and_a_value_again(config: dict[str, Any]) -> None:
     for name in ("model", "tools", "agents"):
         value = config.get(name)
-        if not value or mode_of(name, value) != "controls" or mode_of(name, [{"value": value}]) != "variants":
+        if (
+            not value
+            or find_mode(name, value) != "controls"
+            or find_mode(name, [{"value": value}]) != "variants"
+        ):
             continue
         variants = through(name, value, "variants")
         assert len(variants) == 1

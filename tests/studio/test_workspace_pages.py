@@ -245,7 +245,10 @@ def test_a_key_is_listed_once_with_the_workspaces_that_it_reaches(alice: Visitor
     give_role("vera", "elsewhere", "viewer")
     ApiKeyFactory(owner=account("alice"), workspace=Workspace.objects.get(pk="elsewhere"), name="Only there")
     shown = alice.get(UNLIMITED)
-    rows = {row.key.owner.get_username(): [name for name, _ in row.reaches] for row in shown.context["rows"]}
+    rows = {
+        row.key.owner.get_username(): [workspace.name for workspace in row.reaches]
+        for row in shown.context["rows"]
+    }
     assert rows == {
         "alice": ["Acme", "Elsewhere"],
         "charlie": ["Elsewhere"],

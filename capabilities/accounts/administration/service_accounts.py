@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 from django import forms
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import unquote
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.utils.http import urlencode
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studio.translation import translated
-from studio.workspaces.names import CHOICES, role_name
-from studio.workspaces.views import WorkspacePage, add_errors
+from studio.pages import ActionPage, FormPage
+from studio.workspaces.names import CHOICES
+from studio.workspaces.views import WorkspacePage
 from versioning.domain.access import Role
-from versioning.domain.errors import IdTaken, Invalid, NotFound
+from versioning.domain.errors import NotFound
 from versioning.models import ApiKey, Membership
 
 PER_PAGE: Final = 50
@@ -35,105 +34,64 @@ class ServiceAccountForm(forms.Form):
     role = forms.ChoiceField(label=gettext_lazy("Role"), choices=CHOICES, initial=Role.VIEWER.value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A service account in the list."""
+class ServiceAccountsPage(FormPage, WorkspacePage):
+    asks_password_again = True
+    tab = "service_accounts"
+    form_class = ServiceAccountForm
+    template = "company/service_accounts.html"
+    title = gettext_lazy("Service accounts")
+    id_field = "username"
 
-    membership: Membership
-    role: str
-    keys: int
-    """How many of its keys are not revoked."""
-    key_address: str
-    delete_address: str
+    def save(self, form: ServiceAccountForm) -> HttpResponse:
+        name, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
+        self.verbs.create_service_account(self.workspace_id, name, role, by=self.caller)
+        return self.go(self.address(self.tab), _("Service account %(name)s created.") % {"name": name})
+
+    def context(self) -> dict[str, Any]:
+        rows = memberships(self)
+        page: Page[Membership] = Paginator(rows, PER_PAGE).get_page(self.request.GET.get("page"))
+        owners = [membership.user_id for membership in page.object_list]
+        keys = ApiKey.objects.filter(owner__in=owners, revoked_at=None)
+        counts = dict(keys.values_list("owner").annotate(Count("pk")))
+        return {
+            "page": page,
+            "rows": [(membership, counts.get(membership.user_id, 0)) for membership in page.object_list],
+            "keys_address": self.address("keys"),
+        }
 
 
-class ServiceAccountsPage(WorkspacePage):
-    """The service accounts of the workspace, and a form for another one."""
+class DeleteServiceAccountPage(ActionPage, WorkspacePage):
+    """Switches a service account off, with its keys."""
 
     asks_password_again = True
     tab = "service_accounts"
+    template = "company/delete_service_account.html"
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them."""
-        return self.show(ServiceAccountForm())
-
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Create one, and go back to the list."""
-        form = ServiceAccountForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        name, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
-        try:
-            self.verbs.create_service_account(self.workspace_id, name, role, by=self.caller)
-        except Invalid as error:
-            add_errors(form, error)
-            return self.show(form, status=400)
-        except IdTaken as error:
-            form.add_error("username", translated(error.message))
-            return self.show(form, status=409)
-        return self.go(self.address(self.tab), _("Service account %(name)s created.") % {"name": name})
-
-    def rows(self) -> QuerySet[Membership]:
-        """Return the memberships of the service accounts of the workspace; raises `Forbidden`."""
-        workspace = self.verbs.find(self.workspace_id, by=self.caller)
-        return self.verbs.service_accounts(by=self.caller).filter(workspace=workspace)
-
-    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        """Return the list with the form."""
-        page: Page[Membership] = Paginator(self.rows(), PER_PAGE).get_page(self.request.GET.get("page"))
-        keys = ApiKey.objects.filter(
-            owner__in=[membership.user_id for membership in page.object_list], revoked_at=None
-        )
-        counted = dict(keys.values_list("owner").annotate(Count("pk")))
-        return self.page(
-            "company/service_accounts.html",
-            title=_("Service accounts"),
-            status=status,
-            form=form,
-            page=page,
-            rows=[
-                Row(
-                    membership=membership,
-                    role=role_name(membership.role),
-                    keys=counted.get(membership.user_id, 0),
-                    key_address=self.address("keys")
-                    + "?"
-                    + urlencode({"owner": membership.user.get_username()}),
-                    delete_address=self.address(
-                        "service_account_delete", quote(membership.user.get_username())
-                    ),
-                )
-                for membership in page.object_list
-            ],
-        )
-
-
-class DeleteServiceAccountPage(ServiceAccountsPage):
-    """Asks for confirmation before a service account goes."""
-
-    def setup(self, request: HttpRequest, *args: str, **kwargs: str) -> None:
-        """Take the name from the address."""
-        super().setup(request, *args, **kwargs)
-        self.username = unquote(kwargs["member"])
-
-    def get(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Ask for confirmation."""
-        self._require()
-        return self.page(
-            "company/delete_service_account.html",
-            title=_("Delete %(name)s?") % {"name": self.username},
-            username=self.username,
-            list_of_accounts=self.address(self.tab),
-        )
-
-    def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Switch it off with its keys, and show the list."""
-        self._require()
-        self.verbs.delete_service_account(self.username, by=self.caller)
-        message = _("Service account %(name)s deleted.") % {"name": self.username}
-        return self.go(self.address(self.tab), message)
-
-    def _require(self) -> None:
-        names = {row.user.get_username() for row in self.rows()}
-        if self.username not in names:
+    @cached_property
+    def username(self) -> str:
+        """The name of the service account; raises `NotFound` if the workspace has none of this name."""
+        name = unquote(self.kwargs["member"])
+        if name not in {membership.user.get_username() for membership in memberships(self)}:
             raise NotFound
+        return name
+
+    @property
+    def title(self) -> str:
+        return _("Delete %(name)s?") % {"name": self.username}
+
+    @property
+    def back_address(self) -> str:
+        return self.address(self.tab)
+
+    def context(self) -> dict[str, str]:
+        return {"username": self.username}
+
+    def act(self) -> str:
+        self.verbs.delete_service_account(self.username, by=self.caller)
+        return _("Service account %(name)s deleted.") % {"name": self.username}
+
+
+def memberships(page: WorkspacePage) -> QuerySet[Membership]:
+    """Return the memberships of the service accounts of the workspace; raises `Forbidden`."""
+    workspace = page.verbs.find(page.workspace_id, by=page.caller)
+    return page.verbs.service_accounts(by=page.caller).filter(workspace=workspace)

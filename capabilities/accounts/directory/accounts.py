@@ -64,7 +64,7 @@ def find(user_id: str) -> User:
     return found
 
 
-def directory_account_of(user: User) -> DirectoryAccount | None:
+def find_directory_account(user: User) -> DirectoryAccount | None:
     """Return what the directory calls an account; None if it has never changed it."""
     return DirectoryAccount.objects.filter(user=user).first()
 
@@ -75,11 +75,11 @@ def create(given: Changes, by: Caller) -> User:
     taken = ScimError(409, "There is a user with this userName.", "uniqueness")
     with events.transaction():
         existing = account(name) or accounts_alike(name).order_by("pk").first()
-        known = None if existing is None else directory_account_of(existing)
+        known = None if existing is None else find_directory_account(existing)
         if existing is not None:
             if known is None or known.deleted_at is None:
                 raise taken
-            return _revived(existing, known, given, by)
+            return _revive(existing, known, given, by)
         try:
             with transaction.atomic():
                 user = new_account(checked_new_name(name))
@@ -92,7 +92,7 @@ def create(given: Changes, by: Caller) -> User:
         return user
 
 
-def _revived(user: User, known: DirectoryAccount, given: Changes, by: Caller) -> User:
+def _revive(user: User, known: DirectoryAccount, given: Changes, by: Caller) -> User:
     """Switch a deleted account on again; under another external id it has nothing of what it had."""
     known.deleted_at = None
     if known.external_id != (given.external_id or None):
@@ -118,7 +118,7 @@ def change(user_id: str, given: Changes, by: Caller, what: str = "changed") -> U
             raise invalid("userName cannot be changed.", "mutability")
         if given.active is False and active == [user]:
             raise ScimError(409, "The last superuser stays.")
-        known = directory_account_of(user) or DirectoryAccount(user=user)
+        known = find_directory_account(user) or DirectoryAccount(user=user)
         _store(user, known, given, by, what)
         return user
 

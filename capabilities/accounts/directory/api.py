@@ -25,7 +25,7 @@ from capabilities.accounts.directory.scim import (
     Search,
     filter_of,
     invalid,
-    patch_of,
+    read_patch,
     user_of,
 )
 from capabilities.accounts.models import DirectoryAccount
@@ -100,7 +100,7 @@ class DirectoryView(APIView):
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
         """Return the handler that answers in SCIM's form."""
-        return _refused
+        return _answer_error
 
     def address(self, path: str) -> str:
         """Return the absolute address of something here."""
@@ -130,7 +130,7 @@ class DirectoryView(APIView):
 
     def one(self, user: Any, **response: Any) -> Response:
         """Return the answer with the attributes of one account that the query asks for."""
-        body = self.user(user, accounts.directory_account_of(user))
+        body = self.user(user, accounts.find_directory_account(user))
         headers = {"Location": body["meta"]["location"]}
         return Response(Search.of_query(self.request.query_params).shown(body), **response, headers=headers)
 
@@ -189,7 +189,7 @@ class UserView(DirectoryView):
 
     def patch(self, request: Request, user_id: str) -> Response:
         """Change some of its attributes."""
-        return self.one(accounts.change(user_id, patch_of(request.data), self.caller))
+        return self.one(accounts.change(user_id, read_patch(request.data), self.caller))
 
     def delete(self, request: Request, user_id: str) -> Response:
         """Switch it off for good."""
@@ -295,7 +295,7 @@ def _only(name: str, known: str, resource: dict[str, Any]) -> Response:
     return Response(resource)
 
 
-def _refused(error: Exception, context: dict[str, Any]) -> Response | None:
+def _answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
     """Return the answer to an error in SCIM's form; None for a bug."""
     set_rollback()
     if isinstance(error, ScimError):

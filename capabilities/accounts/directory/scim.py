@@ -30,21 +30,17 @@ _ALWAYS_RETURNED: Final = frozenset({"id", "schemas"})
 
 
 class ScimError(Exception):
-    """A refusal, in SCIM's own form."""
-
     def __init__(self, status: int, detail: str, kind: str | None = None) -> None:
         super().__init__(detail)
         self.status, self.detail, self.kind = status, detail, kind
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON object of the answer."""
         body = {"schemas": [ERROR], "status": str(self.status), "detail": self.detail}
         return body if self.kind is None else {**body, "scimType": self.kind}
 
 
 def invalid(detail: str, kind: str = "invalidValue") -> ScimError:
-    """Return the error for a request that is wrong."""
     return ScimError(400, detail, kind)
 
 
@@ -109,19 +105,18 @@ class Search:
         )
 
     def shown(self, resource: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a resource with the attributes that are to be returned."""
         found = {}
         for name, value in resource.items():
             if name in _ALWAYS_RETURNED:
                 found[name] = value
             elif isinstance(value, list):
-                parts = [shown for shown in (self._shown(name, part) for part in value) if shown]
+                parts = [shown for shown in (self._select(name, part) for part in value) if shown]
                 found |= {name: parts} if parts else {}
-            elif (one := self._shown(name, value)) not in ({}, None):
+            elif (one := self._select(name, value)) not in ({}, None):
                 found[name] = one
         return found
 
-    def _shown(self, name: str, value: Any) -> Any:
+    def _select(self, name: str, value: Any) -> Any:
         """Return a value, or what is to be returned of its parts; None for nothing."""
         whole = name.lower()
         if whole in self.excluded:
@@ -184,7 +179,7 @@ def user_of(body: Any, *, is_new: bool) -> Changes:
     return Changes(**{**cleared, **changes})
 
 
-def patch_of(body: Any) -> Changes:
+def read_patch(body: Any) -> Changes:
     """Return the outcome of the operations of a PATCH; raises `ScimError`."""
     given = _object(body)
     if PATCH not in _schemas(given, []):
@@ -205,15 +200,14 @@ def _operation(operation: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if path is None:
         if name == "remove":
             raise invalid("remove needs a path.", "noTarget")
-        yield from _attributes(_dotted(_object(value)))
+        yield from _attributes(_join_names(_object(value)))
     elif name == "remove":
-        yield from ((attribute, "") for attribute in _removed(path))
+        yield from ((attribute, "") for attribute in _list_removed(path))
     else:
         yield from _at(path, value)
 
 
 def _at(path: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes that an operation with a path sets."""
     place = _place(path)
     if place is None:
         return
@@ -227,7 +221,7 @@ def _at(path: Any, value: Any) -> Iterator[tuple[str, Any]]:
         yield _TEXTS[place], _text(place, value)
 
 
-def _removed(path: Any) -> list[str]:
+def _list_removed(path: Any) -> list[str]:
     place = _place(path)
     if place is None:
         return []
@@ -269,7 +263,7 @@ def _place(path: Any) -> str | None:
     raise invalid("path must be one of active, name, emails, displayName, externalId.", "invalidPath")
 
 
-def _dotted(value: Mapping[str, Any]) -> dict[str, Any]:
+def _join_names(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes with those of a name, such as `name.givenName`, in the name."""
     found: dict[str, Any] = {}
     for key, one in value.items():
@@ -286,7 +280,11 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in given.items():
         name = key.lower()
         if name == "active":
-            yield "active", _boolean(value)
+            # Some directories send it as a text.
+            is_text = isinstance(value, str) and value.lower() in {"true", "false"}
+            if not is_text and not isinstance(value, bool):
+                raise invalid("active must be true or false.")
+            yield "active", value.lower() == "true" if is_text else value
         elif name == "emails":
             yield from _mail(value)
         elif name == "name" and value is not None:
@@ -298,14 +296,6 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             )
         elif name in {"username", "externalid", "displayname"}:
             yield _TEXTS[name], _text(key, value)
-
-
-def _boolean(value: Any) -> bool:
-    if isinstance(value, str) and value.lower() in {"true", "false"}:  # as some directories send it
-        return value.lower() == "true"
-    if not isinstance(value, bool):
-        raise invalid("active must be true or false.")
-    return value
 
 
 def _mail(value: Any) -> Iterator[tuple[str, Any]]:

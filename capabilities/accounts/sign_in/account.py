@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from capabilities.accounts.models import Identity, OpenSession
+from capabilities.accounts.models import Identity
 from capabilities.accounts.sign_in import sessions, single_sign_on
 from capabilities.accounts.sign_in.conf import takes_password_of, takes_passwords
 from capabilities.accounts.sign_in.oidc import SignInRefused
@@ -95,35 +95,26 @@ def local_login(request: HttpRequest) -> HttpResponseBase:
 
 
 class AccountPage(StudioPage):
-    """Leads to the pages about the account."""
-
     http_method_names = ["get"]
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show them."""
         return self.page(
             "company/account.html",
             title=_("Your account"),
             has_providers=bool(single_sign_on.offered()),
             more=additions.added(lambda one: one.account_links()),
             takes_password=takes_password_of(request.user),
-            session_count=len(sessions.sessions_of(self._user)),
+            session_count=len(sessions.list_sessions(request.user)),  # type: ignore[arg-type]  # signed in
         )
-
-    @property
-    def _user(self) -> Any:
-        return self.request.user
 
 
 class ConfirmPage(StudioPage):
     """Asks for the password: for sessions that administer through the API."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Ask for it."""
         return confirm_page(request, next_url=self._next)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Check it."""
         problem = check_password(request, request.POST.get(PASSWORD, ""))
         if problem:
             return confirm_page(request, problem, next_url=self._next)
@@ -138,46 +129,34 @@ class ConfirmPage(StudioPage):
 
 
 class SessionsPage(StudioPage):
-    """Where the person is signed in, and signing out there."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the sessions."""
         own: Any = request.user
         here = request.session.session_key
-        found = sessions.sessions_of(own)
+        found = sessions.list_sessions(own)
         rows = [(row, in_words(row.browser), row.session_key == here) for row in found]
         return self.page("company/sessions.html", title=pgettext("signed in", "Sessions"), rows=rows)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Sign out one session, or all others."""
         own: Any = request.user
         here = request.session.session_key
         if "all" in request.POST:
             count = sessions.end_all(own, but=here)
         else:
-            ended = self._chosen(request.POST.get("session", ""))
-            sessions.end([ended], of=own)
+            number = request.POST.get("session", "")
+            ended = [row for row in sessions.list_sessions(own) if str(row.pk) == number]
+            if not ended:
+                raise NotFound
+            sessions.end(ended, of=own)
             count = 1
         message = ngettext("%(count)s session is signed out.", "%(count)s sessions are signed out.", count)
         return self.go(request.path, message % {"count": count})
 
-    def _chosen(self, number: str) -> OpenSession:
-        rows = sessions.sessions_of(self.request.user)  # type: ignore[arg-type]  # signed in
-        found = next((row for row in rows if str(row.pk) == number), None)
-        if found is None:
-            raise NotFound
-        return found
-
 
 class LinksPage(StudioPage):
-    """The providers through which the person can sign in."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show them."""
         return self._show()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Begin to link a provider, or remove a link."""
         again = ask_again(request)
         if again is not None:
             return again

@@ -26,8 +26,6 @@ from versioning.models.workspaces import Origin
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 _CLAIMS: Final = {"first_name": "given_name", "last_name": "family_name"}
@@ -37,7 +35,7 @@ _MAX_NAME: Final = 140
 _ATTEMPTS: Final = 1000
 
 
-def person_of(provider: Provider, claims: Mapping[str, Any]) -> User:
+def find_person(provider: Provider, claims: Mapping[str, Any]) -> User:
     """Return the account of the person whom the claims identify, made if this is their first sign-in.
 
     A mail address identifies no one: a provider could claim any. Raises `SignInRefused` if there is
@@ -45,7 +43,7 @@ def person_of(provider: Provider, claims: Mapping[str, Any]) -> User:
     """
     found = identity_of(provider, claims)
     if found is None:
-        found = _of_directory(provider, claims)
+        found = _link_directory_account(provider, claims)
     if found is None:
         if settings.EDITOR_SSO_SIGN_UP == "off":
             raise SignInRefused("no_account")
@@ -57,7 +55,6 @@ def person_of(provider: Provider, claims: Mapping[str, Any]) -> User:
 
 
 def identity_of(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
-    """Return who the claims identify, if that is known."""
     known = Identity.objects.filter(issuer=provider.issuer, subject=claims["sub"])
     return known.select_related("user").first()
 
@@ -76,7 +73,7 @@ def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
         Identity.objects.create(user=user, issuer=provider.issuer, subject=claims["sub"])
 
 
-def _of_directory(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
+def _link_directory_account(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
     """Link an account that the directory has made, at the first sign-in whose subject is its external id.
 
     Only at the directory's own provider: someone else may have that subject at another.
@@ -140,8 +137,7 @@ def _take_names(user: User, claims: Mapping[str, Any]) -> None:
         user.save(update_fields=changed)
 
 
-def issuers_of(user: Any) -> list[str]:
-    """Return the issuers at which a person is known."""
+def list_issuers(user: Any) -> list[str]:
     return list(Identity.objects.filter(user=user).values_list("issuer", flat=True))
 
 
@@ -176,7 +172,6 @@ def follow_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> 
 
 
 def roles_of(rules: Iterable[GroupRule], provider_id: str, groups: Iterable[str]) -> dict[str, Role]:
-    """Return the highest role in each workspace that the groups give."""
     found: dict[str, Role] = {}
     given = set(groups)
     for rule in rules:

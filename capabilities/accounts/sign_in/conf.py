@@ -20,12 +20,10 @@ _DAYS_WITH_SSO: Final = 30
 
 
 def takes_providers() -> bool:
-    """Return whether people can sign in through a provider."""
     return str(settings.EDITOR_SIGN_IN) != PASSWORD
 
 
 def takes_passwords() -> bool:
-    """Return whether people sign in with passwords."""
     return str(settings.EDITOR_SIGN_IN) != SSO
 
 
@@ -72,7 +70,6 @@ def _check_directory(name: str, value: Any) -> None:
 
 
 def check_directory(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that it is known whose subjects the external ids of a directory are."""
     try:
         if not providers.providers() or providers.provider_of_directory() is not None:
             return []

@@ -114,12 +114,9 @@ SIGN_IN: Final = EventSubject(
 )
 
 
-def _kind(code: Any) -> str:
-    return str(_KINDS.get(code, code or ""))
-
-
 def _second_factor(event: Event, names: Names) -> Sentence:
-    kind: dict[str, Fragment | str] = {"kind": _kind(event.detail.get("kind"))}
+    code = event.detail.get("kind")
+    kind: dict[str, Fragment | str] = {"kind": str(_KINDS.get(code, code or ""))}
     if event.type == "secondFactor.added":
         return Sentence(_("{who} set up a second factor: {kind}"), kind)
     if event.actor == event.detail.get("username"):

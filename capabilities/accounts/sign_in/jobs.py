@@ -10,7 +10,6 @@ from versioning.worker.jobs import Periodic
 
 
 def remove_idle() -> None:
-    """Delete what is stored about sessions that have ended by themselves."""
     OpenSession.remove_idle(idle())
 
 

@@ -70,7 +70,6 @@ _published: Final[dict[Provider, _Published]] = {}
 
 
 def forget() -> None:
-    """Forget what providers have published, as a new process begins."""
     _published.clear()
 
 
@@ -95,7 +94,7 @@ def begin(provider: Provider, callback: str, *, again: bool = False) -> tuple[st
         "code_challenge_method": "S256",
         **({"prompt": "login", "max_age": "0"} if again else {}),
     }
-    address = _endpoint(_known(provider), "authorization_endpoint")
+    address = _endpoint(_load_published(provider), "authorization_endpoint")
     return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}", request
 
 
@@ -108,7 +107,7 @@ def finish(provider: Provider, request: Request, code: str, callback: str) -> di
     tokens = _exchange(provider, request, code, callback)
     claims = verified(provider, tokens.get("id_token"), request.nonce)
     wanted = {"preferred_username", "email", provider.groups_claim}
-    access, known = tokens.get("access_token"), _known(provider)
+    access, known = tokens.get("access_token"), _load_published(provider)
     if wanted <= set(claims) or not isinstance(access, str) or "userinfo_endpoint" not in known.configuration:
         return claims
     headers = {"Authorization": f"Bearer {access}"}
@@ -147,7 +146,7 @@ def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
             options={"require": ["iss", "sub", "aud", "exp", "iat"]},
         )
     except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError) as error:
-        raise SignInRefused(_code_of(error)) from None
+        raise SignInRefused(_hash_verifier(error)) from None
     audience = claims["aud"]
     has_others = isinstance(audience, list) and len(audience) > 1
     if claims.get("azp", None if has_others else provider.client_id) != provider.client_id:
@@ -160,7 +159,7 @@ def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
     return claims
 
 
-def _code_of(error: Exception) -> str:
+def _hash_verifier(error: Exception) -> str:
     import jwt  # noqa: PLC0415  as above
 
     codes: dict[type[Exception], str] = {
@@ -177,7 +176,7 @@ def _code_of(error: Exception) -> str:
 
 
 def _exchange(provider: Provider, request: Request, code: str, callback: str) -> dict[str, Any]:
-    known = _known(provider)
+    known = _load_published(provider)
     methods = known.configuration.get("token_endpoint_auth_methods_supported")
     form = {
         "grant_type": "authorization_code",
@@ -197,11 +196,11 @@ def _exchange(provider: Provider, request: Request, code: str, callback: str) ->
 
 def _key(provider: Provider, key_id: object, algorithm: str) -> jwt.PyJWK:
     """Return the provider's key with this id; for an unknown one its keys are fetched again, now and then."""
-    known = _known(provider)
+    known = _load_published(provider)
     found = _find(known, key_id, algorithm)
     if found is None and time.monotonic() > known.at + ASK_AGAIN_AFTER:
         _published.pop(provider, None)
-        found = _find(_known(provider), key_id, algorithm)
+        found = _find(_load_published(provider), key_id, algorithm)
     if found is None:
         raise SignInRefused("key_unknown")
     return found
@@ -228,7 +227,7 @@ def _find(known: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None
         return None
 
 
-def _known(provider: Provider) -> _Published:
+def _load_published(provider: Provider) -> _Published:
     """Return what a provider publishes, from memory or from itself; raises `SignInRefused`."""
     known = _published.get(provider)
     if known is not None and time.monotonic() < known.at + KEPT_FOR:

@@ -23,8 +23,6 @@ _SCOPES: Final = ("openid", "profile", "email")
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """An identity provider that speaks OpenID Connect."""
-
     id: str
     name: str
     issuer: str
@@ -67,26 +65,22 @@ def group_rules() -> Sequence[GroupRule]:
 
 
 def is_secure(address: str) -> bool:
-    """Return whether an address is https, or http on this machine."""
     try:
         parts = urlsplit(address)
     except ValueError:
         return False
     if parts.username or parts.password or not parts.hostname:
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))
-
-
-def _is_loopback(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        is_loopback = ipaddress.ip_address(parts.hostname).is_loopback
     except ValueError:
-        return host == "localhost"
+        is_loopback = parts.hostname == "localhost"
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback)
 
 
 @lru_cache(maxsize=8)
 def _providers(text: str) -> Mapping[str, Provider]:
-    found = _list_of("EDITOR_OIDC", text, _provider)
+    found = _read_list("EDITOR_OIDC", text, _provider)
     ids = [provider.id for provider in found]
     if len(set(ids)) != len(ids):
         raise ImproperlyConfigured("EDITOR_OIDC names two providers with the same id.")
@@ -95,10 +89,10 @@ def _providers(text: str) -> Mapping[str, Provider]:
 
 @lru_cache(maxsize=8)
 def _group_rules(text: str) -> Sequence[GroupRule]:
-    return _list_of("EDITOR_SSO_GROUPS", text, _group_rule)
+    return _read_list("EDITOR_SSO_GROUPS", text, _group_rule)
 
 
-def _list_of(setting: str, text: str, read: Callable[[str, dict[str, Any]], _T]) -> list[_T]:
+def _read_list(setting: str, text: str, read: Callable[[str, dict[str, Any]], _T]) -> list[_T]:
     """Return what a setting lists as JSON objects."""
     if not text:
         return []

@@ -17,8 +17,6 @@ CONFIRMED: Final = "company.confirmed_at"
 
 
 class ConfirmationNeeded(Forbidden):
-    """A session is too old for something weighty."""
-
     code = "confirmation_needed"
 
     def __init__(self) -> None:

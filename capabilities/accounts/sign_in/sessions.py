@@ -39,11 +39,10 @@ _STEPS: Final = 100
 
 
 def confirm(request: HttpRequest) -> None:
-    """Note that the person has just proved who they are."""
     request.session[CONFIRMED] = time.time()
 
 
-def sessions_of(user: User) -> list[OpenSession]:
+def list_sessions(user: User) -> list[OpenSession]:
     """Return the sessions in which a person is signed in, the one used last at the front."""
     store = session_store()()
     rows = OpenSession.objects.filter(user=user, seen_at__gte=timezone.now() - idle()).order_by(
@@ -62,8 +61,7 @@ def end(sessions: list[OpenSession], *, of: User, by_themselves: bool = True) ->
 
 
 def end_all(user: User, *, but: str | None = None) -> int:
-    """End all sessions of a person, but for one, and return how many there were."""
-    ended = [session for session in sessions_of(user) if session.session_key != but]
+    ended = [session for session in list_sessions(user) if session.session_key != but]
     end(ended, of=user)
     return len(ended)
 
@@ -95,7 +93,6 @@ def _keep_open(session: Any) -> None:
 
 
 def _note_sign_in(request: HttpRequest, user: User, **_signal: Any) -> None:
-    """Store the session and record the sign-in."""
     now = time.time()
     request.session[_SEEN] = now
     # A provider may have known the person for hours, and asked for nothing.
@@ -138,7 +135,6 @@ def _note_account(instance: User, **_signal: Any) -> None:
 
 
 def watch() -> None:
-    """Follow what Django says about signing in and out, and about accounts."""
     post_save.connect(_note_account, sender=get_user_model(), dispatch_uid=__name__)
     user_logged_in.connect(_note_sign_in, dispatch_uid=__name__)
     user_logged_out.connect(_note_sign_out, dispatch_uid=__name__)

@@ -87,7 +87,6 @@ _STATUS: Final = {"provider_unavailable": 502, "too_many": 429, "state": 400}
 
 
 def refusal_page(request: HttpRequest, code: str, provider: str) -> HttpResponse:
-    """Return the page that says why no one was signed in."""
     context = {
         **site.each_context(request),
         "title": _("You are not signed in"),
@@ -111,8 +110,6 @@ _PATIENCE: Final = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Begun:
-    """A sign-in that has begun in a session."""
-
     provider: str
     purpose: str
     next: str
@@ -129,7 +126,6 @@ def offered() -> Mapping[str, Provider]:
 
 
 def ways(next_url: str) -> list[Link]:
-    """Return the links to sign in through each provider."""
     return [
         Link(
             title=_("Sign in with %(provider)s") % {"provider": provider.name},
@@ -141,7 +137,7 @@ def ways(next_url: str) -> list[Link]:
 
 def ways_to_confirm(user: Any, next_url: str) -> list[Link]:
     """Return the links through which a person shows again who they are at a provider."""
-    linked = set(accounts.issuers_of(user))
+    linked = set(accounts.list_issuers(user))
     return [
         Link(
             title=_("Sign in again with %(provider)s") % {"provider": provider.name},
@@ -187,7 +183,6 @@ class SingleSignOnView(View):
     http_method_names = ["get"]
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Answer, or say why not."""
         found = offered().get(kwargs["provider"])
         if found is None:
             raise Http404
@@ -199,7 +194,6 @@ class SingleSignOnView(View):
             return self.refused(error.code)
 
     def refused(self, code: str) -> HttpResponse:
-        """Record that the sign-in was refused, and return the page that says why."""
         about: dict[str, Any] = {"provider": self.provider.id, "reason": code}
         logger.warning("a sign-in was refused", extra={**about, "address": client_address(self.request)})
         if code not in {"state", "too_many"}:  # these cost the sender nothing, so they could fill the log
@@ -220,13 +214,12 @@ class CallbackView(SingleSignOnView):
     """`/studio/sso/:id/callback/`: where the provider sends people back to."""
 
     def get(self, request: HttpRequest, provider: str) -> HttpResponse:
-        """Check the answer of the provider, and do what the sign-in was begun for."""
         address = client_address(request)
         try:
             attempt = SignInAttempts.objects.begin([subject("address", address)] if address else [])
         except TooManyAttempts:
             raise SignInRefused("too_many") from None
-        begun = self._begun()
+        begun = self._take_begun()
         claims = self._claims(begun)
         if begun.purpose == SIGN_IN:
             answer = self._sign_in(begun, claims)
@@ -240,7 +233,7 @@ class CallbackView(SingleSignOnView):
         attempt.succeeded()
         return answer
 
-    def _begun(self) -> Begun:
+    def _take_begun(self) -> Begun:
         """Return the sign-in that this is the answer to, once."""
         waiting: dict[str, Any] = self.request.session.get(_BEGUN, {})
         found = waiting.pop(self.request.GET.get("state", ""), None)
@@ -261,7 +254,7 @@ class CallbackView(SingleSignOnView):
     def _sign_in(self, begun: Begun, claims: dict[str, Any]) -> HttpResponse:
         known = accounts.identity_of(self.provider, claims)
         self.known = known.user if known else None
-        self.known = user = accounts.person_of(self.provider, claims)
+        self.known = user = accounts.find_person(self.provider, claims)
         changes = follow_groups(user, self.provider, claims)
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
             raise SignInRefused("no_membership")

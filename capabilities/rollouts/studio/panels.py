@@ -14,10 +14,10 @@ from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.arms import Arm
 
-from capabilities.rollouts.ending import running_of
+from capabilities.rollouts.ending import find_running
 from capabilities.rollouts.models import Rollout
 from capabilities.rollouts.studio import rollouts
-from capabilities.rollouts.studio.rollouts import of_rollout, percent
+from capabilities.rollouts.studio.rollouts import percent
 from capabilities.rollouts.studio.usage import DAYS, MAX_DAYS, Chart
 from capabilities.rollouts.usage.verbs import runs_of_many
 from studio.extensions import Extension, ResourceTab, VersionButton
@@ -45,8 +45,7 @@ BUTTON: Final = VersionButton(
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield the running rollout."""
-    running = running_of(shown.resource)
+    running = find_running(shown.resource)
     if running is not None:
         yield Panel(slot=Slot.TOP, html=strip(running, shown.resource), stylesheets=STYLESHEETS)
 
@@ -57,7 +56,6 @@ def running(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
 
 
 def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
-    """Return the line with the running versions and their shares."""
     ids = [arm.version_id for arm in rollout.placed_arms]
     rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
     names = {str(pk): gettext("Version %(number)s") % {"number": number} for pk, number in rows}
@@ -66,15 +64,14 @@ def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
         % {"version": names.get(arm.version_id, gettext("A version")), "share": percent(arm.weight)}
         for arm in rollout.placed_arms
     ]
-    context = {"lines": lines, "address": of_rollout(rollout)}
+    context = {"lines": lines, "address": rollouts.address(rollout)}
     return render_to_string("experiments/strip.html", context)
 
 
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the current shares of versions in a history, by their ids."""
-    running = running_of(resource)
+    running = find_running(resource)
     if running is None:
         return {}
     return {arm.version_id: [_chip(arm, running)] for arm in running.placed_arms}
@@ -101,11 +98,10 @@ def list_notes(
 
 def _chip(arm: Arm, rollout: Rollout) -> SafeString:
     message = gettext("On %(share)s%%") % {"share": percent(arm.weight)}
-    return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), message)
+    return format_html('<a class="chip chip-published" href="{}">{}</a>', rollouts.address(rollout), message)
 
 
 def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
-    """Return the resources of a kind with a running rollout."""
     running = Rollout.objects.running().filter(kind=kind.slug).order_by()
     readable = running.filter(within("workspace", viewer.caller.scope(Right.READ_DRAFTS)))
     return list(readable.values_list("resource_id", flat=True))
@@ -130,6 +126,6 @@ STUDIO: Final = Extension(
     buttons=[BUTTON],
     notes=notes,
     list_notes=list_notes,
-    event_address=rollouts.of_event,
+    event_address=rollouts.event_address,
     way_out=rollouts.way_out,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
@@ -22,7 +22,7 @@ from editor_client.shared.scores import Summary
 
 from capabilities.rollouts import stepping
 from capabilities.rollouts.counting import reference
-from capabilities.rollouts.ending import END_ROLLOUT, RolloutRunning, running_of
+from capabilities.rollouts.ending import END_ROLLOUT, RolloutRunning, find_running
 from capabilities.rollouts.events import FAILED_STEP, percentage
 from capabilities.rollouts.feedback.verbs import Feedbacks
 from capabilities.rollouts.models import (
@@ -39,17 +39,17 @@ from capabilities.rollouts.statistics import FEW, Rate, difference
 from capabilities.rollouts.stepping import Step
 from capabilities.rollouts.studio.usage import Chart
 from capabilities.rollouts.templatetags.shares import in_percent
-from capabilities.rollouts.usage.verbs import Usages, dollars_of
+from capabilities.rollouts.usage.verbs import Usages, total_dollars
 from capabilities.rollouts.verbs import RolloutEnded, Rollouts
 from studio.dates import current_zone, in_dollars
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG, StudioKind
+from studio.pages import FormPage, add_errors
 from studio.publishing.views import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.translation import reference_to, title_of, translated
-from studio.workspaces.views import add_errors
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
@@ -57,35 +57,19 @@ from versioning.domain.uuids import is_uuid
 from versioning.models import Event, VersionedResource, WorkerHeartbeat, events
 
 
-def of_form(kind: StudioKind, resource_id: str, version_id: str) -> str:
-    """Return the address of the form to start a rollout of a version."""
-    return f"{kind.address('share', resource_id)}?{urlencode({'version': version_id})}"
-
-
-def of_rollout(rollout: Rollout, page: str = "rollout") -> str:
+def address(rollout: Rollout, page: str = "rollout", *rest: str) -> str:
     """Return the address of a page about a rollout: `rollout`, `rollout_stop`, `rollout_weights`."""
-    return KINDS_BY_SLUG[rollout.kind].address(page, rollout.resource_id, str(rollout.pk))
-
-
-def of_completing(rollout: Rollout, arm: str) -> str:
-    """Return the address of the confirmation page for making an arm's version live."""
-    address = KINDS_BY_SLUG[rollout.kind].address
-    return address("rollout_complete", rollout.resource_id, str(rollout.pk), arm)
-
-
-def of_rollouts(kind: StudioKind, resource_id: str) -> str:
-    """Return the address of the page with the running rollout, or the last one."""
-    return kind.address("rollouts", resource_id)
+    return KINDS_BY_SLUG[rollout.kind].address(page, rollout.resource_id, str(rollout.pk), *rest)
 
 
 def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
     """Return the address to stop a rollout that prevents the action; None for other errors."""
     if not isinstance(error, RolloutRunning):
         return None
-    return Action(title=gettext("View rollout"), address=of_rollouts(kind, resource_id))
+    return Action(title=gettext("View rollout"), address=kind.address("rollouts", resource_id))
 
 
-def of_event(kind: StudioKind, event: Event) -> str:
+def event_address(kind: StudioKind, event: Event) -> str:
     """Return the address of an event's rollout; empty for other events."""
     rollout_id = event.detail.get("rolloutId")
     if not rollout_id or not event.type.startswith("rollout."):
@@ -101,22 +85,8 @@ UNLIKELY: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeedbackCounts:
-    """The feedback on an arm under one name."""
-
-    name: str
-    count: int
-    mean: float | None
-    shares: Sequence[tuple[str, Rate]]
-    """The words of the feedback, and how often each was given."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """The numbers of an arm, or of the live version."""
-
     title: str
-    """The name of the arm."""
     arm: str
     """Empty for the live version."""
     version_id: str
@@ -132,34 +102,31 @@ class Numbers:
     """The mean tokens of a run, input and output."""
     cost: str = ""
     """The mean cost of a run, estimated; empty if it is unknown."""
-    feedback: Sequence[FeedbackCounts] = field(default_factory=tuple)
+    feedback: Sequence[tuple[Summary, Sequence[tuple[str, Rate]]]] = ()
+    """The feedback by name; and its words, with how often each was given."""
     chart: Chart | None = None
 
     @property
     def has_intervals(self) -> bool:
         """Whether a rate is given with its interval, because it is of enough runs or feedback."""
-        rates = [self.errors, *(rate for feedback in self.feedback for _word, rate in feedback.shares)]
+        rates = [self.errors, *(rate for _summary, shares in self.feedback for _word, rate in shares)]
         return any(rate is not None and not rate.is_of_few for rate in rates)
 
 
-def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[Numbers]:
+def count_arms(rollout: Rollout, resource: VersionedResource, caller: Caller) -> list[Numbers]:
     """Return the numbers of the arms and then of the live version, from the start of the rollout to its end.
 
     Requires the right to read drafts. Days are counted in UTC.
     """
     counted = _Counted(rollout, caller)
     rest = ALL - sum(arm.weight for arm in rollout.placed_arms)
-    found = [counted.of(arm.name, arm.name, arm.version_id, arm.weight) for arm in rollout.placed_arms]
-    found.append(counted.of(gettext("Live"), "", rollout.live_version_id or active_id or "", rest))
-    charts = [usage.chart for usage in found if usage.chart]
+    numbers = [counted.count(arm.name, arm.name, arm.version_id, arm.weight) for arm in rollout.placed_arms]
+    live_id = rollout.live_version_id or resource.active_id or ""
+    numbers.append(counted.count(gettext("Live"), "", live_id, rest))
+    charts = [usage.chart for usage in numbers if usage.chart]
     highest = max((chart.highest for chart in charts), default=0)
     for chart in charts:
         chart.highest = highest
-    return found
-
-
-def with_versions(numbers: Sequence[Numbers], resource: VersionedResource) -> list[Numbers]:
-    """Return the numbers with those versions that no run has told, and whether each version still exists."""
     stored = [number.version_id for number in numbers if is_uuid(number.version_id)]
     rows = resource.versions.filter(pk__in=stored).values_list("pk", "number")
     known = {str(pk): number for pk, number in rows}
@@ -173,7 +140,7 @@ def with_versions(numbers: Sequence[Numbers], resource: VersionedResource) -> li
     ]
 
 
-def compared_in_words(arm: Numbers, live: Numbers) -> str:
+def compare_in_words(arm: Numbers, live: Numbers) -> str:
     """Return in a sentence how often an arm fails, compared with the live version; empty without runs."""
     here, there = arm.errors, live.errors
     if here is None or there is None:
@@ -215,21 +182,15 @@ def runs_without_key(rollout: Rollout) -> int:
     served = [(at, counts[name]) for at, counts in latest if name in counts]
     if len(served) < MIN_RUNS or any(arm is not None for _at, (_version, arm) in served):
         return 0
-    since = _weighed_at(rollout)
-    count = sum(at >= since for at, _one in served)
-    return count if count >= MIN_RUNS and (1 - share) ** count < UNLIKELY else 0
-
-
-def _weighed_at(rollout: Rollout) -> datetime.datetime:
-    """Return since when the shares are what they are."""
     changes = Event.objects.filter(
         type="rollout.changed",
         resource_id=rollout.resource_id,
         detail__rolloutId=str(rollout.pk),
         **{f"detail__{FAILED_STEP}__isnull": True},
     )
-    last = changes.order_by("-position").values_list("created_at", flat=True).first()
-    return last or rollout.started_at
+    changed_at = changes.order_by("-position").values_list("created_at", flat=True).first()
+    count = sum(at >= (changed_at or rollout.started_at) for at, _one in served)
+    return count if count >= MIN_RUNS and (1 - share) ** count < UNLIKELY else 0
 
 
 def arms_in_words(arms: Iterable[Arm]) -> str:
@@ -260,7 +221,6 @@ class _Counted:
         self._feedback = Feedbacks.current().summed(*about, since=rollout.started_at, until=end, by=caller)
 
     def _add(self, sums: Iterable[Mapping[str, Any]], day: datetime.date, sign: int) -> None:
-        """Add stored sums of a day, or subtract them."""
         for row in sums:
             key = (row["version_id"], row["arm"])
             unknown = {"version_number": row["version_number"], "prices_until": day}
@@ -270,8 +230,7 @@ class _Counted:
             days = self._days[key]
             days[day] = max(days.get(day, 0) + sign * row["runs"], 0)
 
-    def of(self, title: str, arm: str, version_id: str, weight: int) -> Numbers:
-        """Return the numbers of an arm, or those of the version for all others."""
+    def count(self, title: str, arm: str, version_id: str, weight: int) -> Numbers:
         row = self._sums.get((version_id, arm))
         counted: dict[str, Any] = {}
         if row and row["sum_runs"]:
@@ -281,10 +240,9 @@ class _Counted:
                 "errors": Rate.of(min(row["sum_errors"], runs), runs),
                 "seconds": row["sum_milliseconds"] / runs / 1000,
                 "tokens": (row["sum_input_tokens"] + row["sum_output_tokens"]) / runs,
-                "cost": in_dollars(None if (cost := dollars_of(row)) is None else cost / runs),
+                "cost": in_dollars(None if (cost := total_dollars(row)) is None else cost / runs),
                 "chart": Chart.of(self._days[version_id, arm]),
             }
-        about = (version_id, arm)
         return Numbers(
             title=title,
             arm=arm,
@@ -292,22 +250,19 @@ class _Counted:
             version_number=row["version_number"] if row else None,
             percent=percentage(weight),
             feedback=[
-                _feedback_counts(feedback)
-                for feedback in self._feedback
-                if (feedback.version_id or "", feedback.arm or "") == about
+                (
+                    summary,
+                    [
+                        (word, rate)
+                        for word, count in summary.counts.items()
+                        if (rate := Rate.of(count, summary.count)) is not None
+                    ],
+                )
+                for summary in self._feedback
+                if (summary.version_id or "", summary.arm or "") == (version_id, arm)
             ],
             **counted,
         )
-
-
-def _feedback_counts(summary: Summary) -> FeedbackCounts:
-    shares = [(word, Rate.of(count, summary.count)) for word, count in summary.counts.items()]
-    return FeedbackCounts(
-        name=summary.name,
-        count=summary.count,
-        mean=summary.mean,
-        shares=[(word, rate) for word, rate in shares if rate is not None],
-    )
 
 
 PER_CENT: Final = 100
@@ -326,20 +281,17 @@ ARM: Final = pgettext_lazy("variant", "new")
 """The default name of an arm."""
 
 
-def percent_field(**more: Any) -> forms.DecimalField:
+def percent_field(*, has_focus: bool = False, **more: Any) -> forms.DecimalField:
     """Return a field for a share from 0 to 100 percent, in hundredths of a percent."""
-    return forms.DecimalField(min_value=0, max_value=100, decimal_places=2, **more)
+    attributes = {"class": "input", "step": "any", **({"autofocus": True} if has_focus else {})}
+    control = forms.NumberInput(attrs=attributes)
+    return forms.DecimalField(min_value=0, max_value=100, decimal_places=2, widget=control, **more)
 
 
-def share_input() -> forms.NumberInput:
-    """Return the control for a share."""
-    return forms.NumberInput(attrs={"class": "input", "step": "any"})
-
-
-def moment_field(**more: Any) -> forms.DateTimeField:
+def moment_field() -> forms.DateTimeField:
     """Return an optional field for a time in the zone of the page."""
     control = forms.DateTimeInput(attrs={"class": "input", "type": "datetime-local"}, format=LOCAL)
-    return forms.DateTimeField(required=False, input_formats=[LOCAL], widget=control, **more)
+    return forms.DateTimeField(required=False, input_formats=[LOCAL], widget=control)
 
 
 def percent(weight: int) -> Decimal:
@@ -350,11 +302,7 @@ def percent(weight: int) -> Decimal:
 class ShareForm(forms.Form):
     """The share that gets a version, and the key that keeps requests together."""
 
-    share = percent_field(
-        label=_("Share of the requests, in percent"),
-        initial=5,
-        widget=forms.NumberInput(attrs={"class": "input", "step": "any", "autofocus": True}),
-    )
+    share = percent_field(label=_("Share of the requests, in percent"), initial=5, has_focus=True)
     key = forms.CharField(
         label=_("Split traffic by"),
         initial="userId",
@@ -374,13 +322,9 @@ class ShareForm(forms.Form):
         ),
     )
 
-    step_1_share = percent_field(
-        label=_("Widen to, in percent"), initial=25, required=False, widget=share_input()
-    )
+    step_1_share = percent_field(label=_("Widen to, in percent"), initial=25, required=False)
     step_1_at = moment_field()
-    step_2_share = percent_field(
-        label=_("Then to, in percent"), initial=100, required=False, widget=share_input()
-    )
+    step_2_share = percent_field(label=_("Then to, in percent"), initial=100, required=False)
     step_2_at = moment_field()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -401,8 +345,7 @@ class ShareForm(forms.Form):
 
     @property
     def has_steps(self) -> bool:
-        """Whether a time of a step was entered, or has to be corrected."""
-        return any(field.errors or field.value() for _share, at in self.step_fields for field in (at,))
+        return any(at.errors or at.value() for _share, at in self.step_fields)
 
     def clean_key(self) -> str:
         """Refuse what is no path, so that the page shows this together with other errors."""
@@ -410,18 +353,17 @@ class ShareForm(forms.Form):
         try:
             refuse_path("bucketBy", key)
         except Invalid as error:
-            self.add(error)
+            add_errors(self, error, **FIELDS)
         return key
 
     def clean_name(self) -> str:
         """Refuse what is no name of a variant, as above."""
         name: str = self.cleaned_data["name"].strip()
         if problem := label_problem(name):
-            self.add(Invalid.field("arms.0.name", problem))
+            add_errors(self, Invalid.field("name", problem))
         return name
 
     def clean(self) -> dict[str, Any]:
-        """Check that each step is later and larger than what is before it."""
         given = self.cleaned_data
         share, moment = given.get("share"), timezone.now()
         for number in (1, 2):
@@ -439,7 +381,6 @@ class ShareForm(forms.Form):
 
     @property
     def steps(self) -> list[Step]:
-        """The steps with a time."""
         given = self.cleaned_data
         return [
             Step(weight=int(given[f"step_{n}_share"] * PER_CENT), run_at=at)
@@ -451,14 +392,8 @@ class ShareForm(forms.Form):
         weight = int(self.cleaned_data["share"] * PER_CENT)
         return Arm(name=self.cleaned_data["name"], version_id=version_id, weight=weight)
 
-    def add(self, error: Invalid) -> None:
-        """Add the editor's errors to their fields."""
-        add_errors(self, error, **FIELDS)
-
 
 class WeightsForm(forms.Form):
-    """New shares for the arms of a rollout."""
-
     def __init__(self, *args: Any, arms: Sequence[Arm], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.arms = arms
@@ -466,24 +401,16 @@ class WeightsForm(forms.Form):
             self.fields[f"share_{number}"] = percent_field(
                 label=_("Share of “%(arm)s”, in percent") % {"arm": arm.name},
                 initial=percent(arm.weight),
-                widget=forms.NumberInput(attrs={"class": "input", "step": "any"}),
             )
 
     def weights(self) -> list[tuple[str, int]]:
-        """Return the weights by name."""
         return [
             (arm.name, int(self.cleaned_data[f"share_{number}"] * PER_CENT))
             for number, arm in enumerate(self.arms)
         ]
 
-    def add(self, error: Invalid) -> None:
-        """Add the editor's errors to their fields."""
-        add_errors(self, error, **{f"arms.{n}.weight": f"share_{n}" for n in range(len(self.arms))})
-
 
 class StopForm(forms.Form):
-    """The reason for stopping a rollout."""
-
     reason = forms.CharField(
         label=_("Reason (optional)"),
         required=False,
@@ -498,12 +425,7 @@ STEP_STATES: Final = {
     StepState.FAILED.value: pgettext_lazy("step", "failed"),
     StepState.CANCELLED.value: pgettext_lazy("step", "cancelled"),
 }
-STATES: Final = {
-    State.RUNNING.value: pgettext_lazy("rollout", "Running"),
-    State.STOPPED.value: pgettext_lazy("rollout", "Stopped"),
-    State.COMPLETED.value: pgettext_lazy("rollout", "Completed"),
-}
-EARLIER = 20
+EARLIER: Final = 20
 """How many earlier rollouts the page lists."""
 
 
@@ -513,34 +435,43 @@ class OneRollout(ResourcePage):
     tab = "rollouts"
     right = Right.READ_DRAFTS
 
-    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the id of the rollout and the name of an arm from the address."""
-        super().setup(request, *args, **kwargs)
-        self.rollout_id, self.arm_name = kwargs.get("rollout", ""), kwargs.get("arm", "")
-
     @cached_property
     def rollout(self) -> Rollout:
         """The rollout; raises `NotFound` if it is of another resource."""
         self.require(self.right)
-        found = Rollouts.current().find(self.rollout_id, by=self.caller)
-        if (found.kind, found.resource_id) != (self.kind.slug, self.resource_id):
+        rollout = Rollouts.current().find(self.kwargs.get("rollout", ""), by=self.caller)
+        if (rollout.kind, rollout.resource_id) != (self.kind.slug, self.resource_id):
             raise NotFound
-        return found
+        return rollout
 
     @property
-    def found(self) -> VersionedResource:
+    def stored(self) -> VersionedResource:
         if self.resource is None:
             raise NotFound
         return self.resource
 
-    def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page of the rollout."""
-        rollout = self.rollout
-        is_running, may_publish = rollout.state == State.RUNNING, self.may(Right.PUBLISH)
+    def failed(self, error: VersioningError) -> HttpResponse:
+        """Go back to a rollout that has ended, which another person did in the meantime."""
+        if isinstance(error, RolloutEnded):
+            return self.go(address(self.rollout), error.message)
+        return super().failed(error)
+
+    def show_rollout(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        rollout, may_publish = self.rollout, self.may(Right.PUBLISH)
+        is_running = rollout.state == State.RUNNING
         arms = rollout.placed_arms
-        steps = list(rollout.steps.all()) if self.may(Right.PUBLISH) else []
+        steps = list(rollout.steps.all()) if may_publish else []
         may_cancel = is_running and any(step.state == StepState.WAITING for step in steps)
-        numbers = with_versions(numbers_of(rollout, self.found.active_id, self.caller), self.found)
+        numbers = count_arms(rollout, self.stored, self.caller)
+        endings = Event.objects.filter(
+            type=f"rollout.{rollout.state}",
+            resource_id=rollout.resource_id,
+            detail__rolloutId=str(rollout.pk),
+        )
+        # None as well where the log no longer knows it.
+        ending = None if is_running else endings.order_by("-position").first()
+        others = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
+        others = others.filter(identity=rollout.identity).exclude(pk=rollout.pk)[:EARLIER]
         return self.page(
             "experiments/rollout.html",
             title=gettext("Rollout"),
@@ -548,56 +479,34 @@ class OneRollout(ResourcePage):
             **{
                 "rollout": rollout,
                 "is_running": is_running,
-                "state": STATES[rollout.state],
-                **({} if is_running else self.ending(rollout)),
+                **({"ended_by": ending.actor, "ended_arm": ending.detail.get("arm")} if ending else {}),
                 "steps": [(step, percent(step.weight), STEP_STATES[step.state]) for step in steps],
                 "silence": WorkerHeartbeat.objects.silence() if may_cancel else None,
-                "cancel_steps_address": of_rollout(rollout, "rollout_steps") if may_cancel else "",
+                "cancel_steps_address": address(rollout, "rollout_steps") if may_cancel else "",
                 "numbers": [(number, self.address("version", number.version_id)) for number in numbers],
-                "compared": [
-                    said for number in numbers[:-1] if (said := compared_in_words(number, numbers[-1]))
-                ],
+                "compared": filter(None, (compare_in_words(number, numbers[-1]) for number in numbers[:-1])),
                 "runs_without_key": runs_without_key(rollout) if is_running else 0,
                 "has_intervals": any(number.has_intervals for number in numbers),
                 "arms_in_words": arms_in_words(arms),
                 "may_change": is_running and may_publish,
                 "weights_form": WeightsForm(arms=arms) if is_running and may_publish else None,
                 "stop_form": StopForm(),
-                "stop_address": of_rollout(rollout, "rollout_stop"),
-                "weights_address": of_rollout(rollout, "rollout_weights"),
-                "completing": [(arm.name, of_completing(rollout, arm.name)) for arm in arms],
-                "restart_address": of_form(self.kind, self.resource_id, arms[0].version_id)
+                "stop_address": address(rollout, "rollout_stop"),
+                "weights_address": address(rollout, "rollout_weights"),
+                "completing": [(arm.name, address(rollout, "rollout_complete", arm.name)) for arm in arms],
+                "restart_address": f"{self.address('share')}?{urlencode({'version': arms[0].version_id})}"
                 if rollout.state == State.STOPPED and may_publish
                 else "",
-                "earlier": self.earlier(rollout),
+                "earlier": [(other, arms_in_words(other.placed_arms), address(other)) for other in others],
                 **context,
             },
         )
 
-    def ending(self, rollout: Rollout) -> dict[str, Any]:
-        """Return who ended the rollout, and with which arm, as long as the log knows it."""
-        entries = Event.objects.filter(
-            type=f"rollout.{rollout.state}",
-            resource_id=rollout.resource_id,
-            detail__rolloutId=str(rollout.pk),
-        )
-        entry = entries.order_by("-position").first()
-        return {"ended_by": entry.actor, "ended_arm": entry.detail.get("arm")} if entry else {}
-
-    def earlier(self, shown: Rollout) -> list[tuple[Rollout, str, str]]:
-        """Return the other rollouts of the resource, each with its arms in words and its address."""
-        others = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
-        found = others.filter(identity=shown.identity).exclude(pk=shown.pk)[:EARLIER]
-        return [(rollout, arms_in_words(rollout.placed_arms), of_rollout(rollout)) for rollout in found]
-
 
 class RolloutPage(OneRollout):
-    """Shows a rollout."""
-
-    def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Show the rollout."""
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
-        return self.show()
+        return self.show_rollout()
 
 
 class LatestRolloutPage(RolloutPage):
@@ -607,80 +516,73 @@ class LatestRolloutPage(RolloutPage):
     def rollout(self) -> Rollout:
         """The newest rollout of the resource; raises `NotFound` if there was none."""
         self.require(self.right)
-        found = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
-        newest = found.order_by("-started_at").first()
+        rollouts = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
+        newest = rollouts.order_by("-started_at").first()
         if newest is None:
             raise NotFound
         return newest
 
-    def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page of the rollout, or the one that explains how to start one."""
+    def show_rollout(self, *, status: int = 200, **context: Any) -> HttpResponse:
         try:
             _newest = self.rollout
         except NotFound:
             start = self.address("share") if self.may(Right.PUBLISH) and self.resource else ""
-            title = gettext("Rollout")
-            return self.page("experiments/none.html", title=title, start_address=start)
-        return super().show(status=status, **context)
+            return self.page("experiments/none.html", title=gettext("Rollout"), start_address=start)
+        return super().show_rollout(status=status, **context)
 
 
-class Target(OneRollout):
+class Target(OneRollout, FormPage):
     """The target of a form on the page of a rollout."""
 
     right = Right.PUBLISH
+    form_name: str
 
-    def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Redirect to the page of the rollout, which has the form."""
-        return self.go(of_rollout(self.rollout))
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
+        return self.go(address(self.rollout))
+
+    def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
+        return self.show_rollout(status=status, **{self.form_name: form}, **context)
 
 
 class WeightsPage(Target):
-    """Changes the shares of a rollout's arms."""
+    form_name = "weights_form"
 
-    def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Change them; after an error, show the form again."""
-        form = WeightsForm(request.POST, arms=self.rollout.placed_arms)
-        if not form.is_valid():
-            return self.show(status=400, weights_form=form)
+    @property
+    def error_fields(self) -> Mapping[str, str]:
+        return {f"arms.{n}.weight": f"share_{n}" for n in range(len(self.rollout.placed_arms))}
+
+    def form(self, *data: Any) -> WeightsForm:
+        return WeightsForm(*data, arms=self.rollout.placed_arms)
+
+    def save(self, form: WeightsForm) -> HttpResponse:
         try:
-            changed = Rollouts.current().change(self.rollout_id, form.weights(), by=self.caller)
-        except Invalid as error:
-            form.add(error)
-            return self.show(status=400, weights_form=form)
-        except RolloutEnded as error:
-            return self.go(of_rollout(self.rollout), error.message)
+            changed = Rollouts.current().change(str(self.rollout.pk), form.weights(), by=self.caller)
+        except RolloutEnded:
+            raise
         except (Conflict, Forbidden) as error:  # of the gate
             form.add_error(None, translated(error.message))
-            return self.show(status=400, weights_form=form)
+            return self.show(form, status=400)
         message = gettext("Share changed: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
-        return self.go(of_rollout(changed), message)
+        return self.go(address(changed), message)
 
 
 class StepsPage(Target):
     """Cancels the steps that still wait."""
 
-    def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Cancel them."""
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         RolloutStep.objects.of(self.rollout).cancel()
-        return self.go(of_rollout(self.rollout), gettext("Steps cancelled. The share stays as it is."))
+        return self.go(address(self.rollout), gettext("Steps cancelled. The share stays as it is."))
 
 
 class StopPage(Target):
     """Stops a rollout: everyone gets the live version."""
 
-    def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        form = StopForm(request.POST)
-        if not form.is_valid():
-            return self.show(status=400, stop_form=form)
-        try:
-            reason = form.cleaned_data["reason"]
-            Rollouts.current().stop(str(self.rollout.pk), reason=reason, by=self.caller)
-        except Invalid as error:
-            form.add_error("reason", error.issues[0].message)
-            return self.show(status=400, stop_form=form)
-        except RolloutEnded as error:
-            return self.go(of_rollout(self.rollout), error.message)
-        return self.go(of_rollout(self.rollout), gettext("Rollout stopped. Everyone gets the live version."))
+    form_name = "stop_form"
+    form_class = StopForm
+
+    def save(self, form: StopForm) -> HttpResponse:
+        Rollouts.current().stop(str(self.rollout.pk), reason=form.cleaned_data["reason"], by=self.caller)
+        return self.go(address(self.rollout), gettext("Rollout stopped. Everyone gets the live version."))
 
 
 class CompletePage(OneRollout, DifferencesPage):
@@ -691,26 +593,29 @@ class CompletePage(OneRollout, DifferencesPage):
     @cached_property
     def arm(self) -> Arm:
         """The arm; raises `NotFound` for an unknown name."""
-        found = next(
-            (placed_arm for placed_arm in self.rollout.placed_arms if placed_arm.name == self.arm_name), None
-        )
-        if found is None:
+        arms = {arm.name: arm for arm in self.rollout.placed_arms}
+        if self.kwargs["arm"] not in arms:
             raise NotFound
-        return found
+        return arms[self.kwargs["arm"]]
 
-    def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Ask for confirmation."""
+    @property
+    def version(self) -> Snapshot:
+        resolved = self.collection.version(self.resource_id, self.arm.version_id, by=self.caller)
+        version: Snapshot = resolved.version
+        return version
+
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.ask()
 
-    def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Make it live, unless another version went live since the page was opened."""
-        if request.POST.get("live", "") != (self.found.active_id or ""):
+        if request.POST.get("live", "") != (self.stored.active_id or ""):
             return self.ask(status=409, is_changed=True)
-        version = self.version()
+        version = self.version
         try:
             Rollouts.current().complete(str(self.rollout.pk), self.arm.name, by=self.caller)
-        except RolloutEnded as error:
-            return self.go(of_rollout(self.rollout), error.message)
+        except RolloutEnded:
+            raise
         except (Invalid, Conflict):
             return self.ask(status=409)
         except Forbidden:
@@ -718,16 +623,8 @@ class CompletePage(OneRollout, DifferencesPage):
             return self.ask(status=403)
         return self.back("history", gettext("%(version)s is live.") % {"version": title_of(version)})
 
-    def version(self) -> Snapshot:
-        """Return the version of the arm."""
-        found: Snapshot = self.collection.version(
-            self.resource_id, self.arm.version_id, by=self.caller
-        ).version
-        return found
-
     def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page that asks for confirmation."""
-        version, live = self.version(), self.found.active
+        version, live = self.version, self.stored.active
         fields = self.effects(live, version)
         return self.page(
             "experiments/complete.html",
@@ -743,88 +640,83 @@ class CompletePage(OneRollout, DifferencesPage):
             after_title=title_of(version),
             fields=fields,
             unchanged=unchanged_titles(fields, self.effective(version)),
-            obstacle=obstacle_to(self.found, version, self.caller, {END_ROLLOUT: True}),
-            back_address=of_rollout(self.rollout),
+            obstacle=obstacle_to(self.stored, version, self.caller, {END_ROLLOUT: True}),
+            back_address=address(self.rollout),
             **context,
         )
 
 
-class SharePage(ResourcePage):
+class SharePage(FormPage, ResourcePage):
     """Starts a rollout of one version."""
 
     tab = "history"
+    form_class = ShareForm
+    error_fields = FIELDS
+    template = "experiments/share.html"
 
-    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show the form, with the key of the last rollout in the workspace."""
         self.require(Right.PUBLISH)
         last = Rollout.objects.filter(workspace=self.workspace_id).order_by("-started_at").first()
-        form = ShareForm(initial={"key": last.bucket_by} if last else None)
-        return self.show(self.version(request.GET.get("version")), form)
+        return self.show(ShareForm(initial={"key": last.bucket_by} if last else None))
 
-    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Start it; after an error, show the form again."""
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         self.require(Right.PUBLISH)
-        version, form = self.version(request.POST.get("version")), ShareForm(request.POST)
-        if version.version_id == self.found.active_id:
-            return self.show(version, form, status=409)
-        if not form.is_valid():
-            return self.show(version, form, status=400)
+        if self.version.version_id == self.stored.active_id:
+            return self.show(ShareForm(request.POST), status=409)
+        return super().post(request, **ids)
+
+    def save(self, form: ShareForm) -> HttpResponse:
+        arm = form.arm(self.version.version_id)
+        key = form.cleaned_data["key"]
         try:
-            arm = form.arm(version.version_id)
             with events.transaction():
                 started = Rollouts.current().start(
-                    self.kind.slug,
-                    self.resource_id,
-                    bucket_by=form.cleaned_data["key"],
-                    arms=[arm],
-                    by=self.caller,
+                    self.kind.slug, self.resource_id, bucket_by=key, arms=[arm], by=self.caller
                 )
                 stepping.plan(started, arm.name, form.steps, by=self.caller)
-        except Invalid as error:
-            form.add(error)
-            return self.show(version, form, status=400)
         except Conflict as error:
-            form.add(Invalid.field("", error.message))
-            return self.show(version, form, status=409)
+            add_errors(form, Invalid.field("", error.message))
+            return self.show(form, status=409)
         except Forbidden:
             self.require(Right.PUBLISH)  # otherwise the page shows the gate's refusal
-            return self.show(version, form, status=403)
-        share = percent(int(form.cleaned_data["share"] * PER_CENT))
+            return self.show(form, status=403)
         message = gettext("Rollout started: %(version)s for %(share)s%% of the requests.")
-        return self.go(of_rollout(started), message % {"version": reference_to(version), "share": share})
+        words = {"version": reference_to(self.version), "share": percent(arm.weight)}
+        return self.go(address(started), message % words)
 
     @property
-    def found(self) -> VersionedResource:
+    def stored(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to try."""
         if self.with_history is None:
             raise NotFound("Nothing has been saved yet, so there is nothing to roll out.")
         return self.with_history
 
-    def version(self, version_id: str | None) -> Snapshot:
-        """Return the version to try, by default the latest."""
-        wanted = version_id or self.found.current.version_id
-        version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
+    @cached_property
+    def version(self) -> Snapshot:
+        """The version to try, by default the latest."""
+        data = self.request.POST if self.request.method == "POST" else self.request.GET
+        version_id = data.get("version") or self.stored.current.version_id
+        version: Snapshot = self.collection.version(self.resource_id, version_id, by=self.caller).version
         return version
 
-    def show(self, version: Snapshot, form: ShareForm, *, status: int = 200) -> HttpResponse:
-        """Return the form, with what prevents the rollout."""
-        live = self.found.active
-        context: dict[str, Any] = {
-            "live_title": reference_to(live) if live else "",
-            "running_address": of_rollouts(self.kind, self.resource_id) if running_of(self.found) else "",
-            "is_file": self.found.pointers is not None,
-            "is_live": version.version_id == self.found.active_id,
+    @property
+    def title(self) -> str:
+        return gettext("Start a rollout of %(version)s") % {"version": reference_to(self.version)}
+
+    def context(self) -> dict[str, Any]:
+        version, live = self.version, self.stored.active
+        reasons_against: dict[str, Any] = {
+            "running_address": self.address("rollouts") if find_running(self.stored) else "",
+            "is_file": self.stored.pointers is not None,
+            "is_live": version.version_id == self.stored.active_id,
         }
-        reasons_against = ("running_address", "is_file", "is_live")
-        context["is_possible"] = bool(live) and not any(context[reason] for reason in reasons_against)
-        return self.page(
-            "experiments/share.html",
-            title=gettext("Start a rollout of %(version)s") % {"version": reference_to(version)},
-            status=status,
-            form=form,
-            version=version,
-            obstacle=obstacle_to(self.found, version, self.caller),
-            panels=self.panels("share", version),
-            back_address=f"{self.address('publish')}?version={version.version_id}",
-            **context,
-        )
+        return {
+            **reasons_against,
+            "is_possible": bool(live) and not any(reasons_against.values()),
+            "live_title": reference_to(live) if live else "",
+            "version": version,
+            "obstacle": obstacle_to(self.stored, version, self.caller),
+            "panels": self.panels("share", version),
+            "back_address": f"{self.address('publish')}?version={version.version_id}",
+        }

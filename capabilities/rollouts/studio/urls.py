@@ -20,7 +20,6 @@ from studio.kinds import StudioKind
 
 
 def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
-    """Yield the URLs of the pages about the rollouts and the usage of a resource."""
     one = "<str:resource>/rollouts/<str:rollout>/"
     for route, view, name in (
         ("<str:resource>/share/", SharePage, "share"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from capabilities.rollouts.feedback.verbs import Feedbacks
-from capabilities.rollouts.models import Feedback
-from capabilities.rollouts.usage.verbs import Usages, dollars_of
+from capabilities.rollouts.usage.verbs import Usages, total_dollars
 from studio import additions
 from studio.dates import in_dollars
 from studio.resources.base import ResourcePage
@@ -54,12 +53,10 @@ class Chart:
 
     @property
     def total(self) -> int:
-        """The number of runs."""
         return sum(self.runs)
 
     @property
     def peak(self) -> int:
-        """The most runs of a day."""
         return max(self.runs)
 
     @property
@@ -90,7 +87,6 @@ class Chart:
 
     @property
     def box(self) -> str:
-        """The box that contains the bars."""
         return f"0 0 {WIDTH} {HEIGHT}"
 
 
@@ -100,33 +96,12 @@ NEWEST: Final = 20
 """How much feedback the page shows."""
 
 
-def _about(row: Feedback) -> dict[str, Any]:
-    """Return what is known of an answer on which someone gave feedback; what was asked is not stored."""
-    known = {
-        "name": row.name,
-        "value": row.value,
-        "comment": row.comment,
-        "resource": row.resource_id,
-        "versionId": row.version_id,
-        "runId": str(row.run_id) if row.run_id else "",
-    }
-    return {name: value for name, value in known.items() if value != ""}
-
-
-def _shown(value: object) -> object:
-    """Return the value of feedback as people read it."""
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    return value
-
-
 class UsagePage(ResourcePage):
     """The usage of a resource in the last days, by version and arm."""
 
     tab = "runs"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the usage."""
         self.require(Right.READ_DRAFTS)
         since = timezone.now().date() - DAYS
         about = (self.kind.slug, self.resource_id)
@@ -137,7 +112,27 @@ class UsagePage(ResourcePage):
         for day in days:
             whole[day["day"]] = whole.get(day["day"], 0) + day["runs"]
             last[day["version_id"], day["arm"]] = day  # the days are in order
-        names = self._key_names(usage["last_key_prefix"] for usage in last.values())
+        prefixes = {usage["last_key_prefix"] for usage in last.values()} - {"", None}
+        keys = ApiKey.objects.filter(prefix__in=prefixes)
+        if not self.may(Right.ADMINISTER):  # the names are for the owners, and for admins of the workspace
+            keys = keys.filter(owner=self.caller.user_id)
+        names = dict(keys.values_list("prefix", "name")) if prefixes else {}
+        feedback = []
+        for row in Feedbacks.current().list(self.kind.slug, self.resource_id, by=self.caller)[:NEWEST]:
+            # What an application's action on it gets; what was asked is not stored.
+            known = {
+                "name": row.name,
+                "value": row.value,
+                "comment": row.comment,
+                "resource": row.resource_id,
+                "versionId": row.version_id,
+                "runId": str(row.run_id) if row.run_id else "",
+            }
+            known = {name: value for name, value in known.items() if value != ""}
+            words = {True: _("yes"), False: _("no")} if isinstance(row.value, bool) else {}
+            feedback.append(
+                {"row": row, "value": words.get(row.value, row.value), "about": json.dumps(known)}
+            )
         active_id = (self.resource.active_id if self.resource else None) or ""
         return self.page(
             "experiments/usage.html",
@@ -147,30 +142,14 @@ class UsagePage(ResourcePage):
                 for row in rows
             ],
             chart=Chart.of(whole),
-            prices_of=max((row["prices_until"] for row in rows if dollars_of(row) is not None), default=None),
+            prices_of=max(
+                (row["prices_until"] for row in rows if total_dollars(row) is not None), default=None
+            ),
             since=since,
             days=MAX_DAYS,
-            feedback=self._feedback(),
+            feedback=feedback,
             answer_actions=additions.added(lambda one: one.answer_actions(self.caller)),
         )
-
-    def _feedback(self) -> list[dict[str, Any]]:
-        """Return the newest feedback, with what an application's action on it gets as `about`."""
-        rows = Feedbacks.current().list(self.kind.slug, self.resource_id, by=self.caller)
-        return [
-            {"row": row, "value": _shown(row.value), "about": json.dumps(_about(row))}
-            for row in rows[:NEWEST]
-        ]
-
-    def _key_names(self, prefixes: Iterable[str]) -> Mapping[str, str]:
-        """Return the names of API keys by prefix, for their owners and the admins of the workspace."""
-        wanted = {prefix for prefix in prefixes if prefix}
-        if not wanted:
-            return {}
-        found = ApiKey.objects.filter(prefix__in=wanted)
-        if not self.may(Right.ADMINISTER):
-            found = found.filter(owner=self.caller.user_id)
-        return dict(found.values_list("prefix", "name"))
 
     def _row(
         self,
@@ -191,7 +170,7 @@ class UsagePage(ResourcePage):
             "runs": runs,
             "errors": row["sum_errors"],
             "tokens": row["sum_input_tokens"] + row["sum_output_tokens"],
-            "cost": in_dollars(dollars_of(row)),
+            "cost": in_dollars(total_dollars(row)),
             "seconds": row["sum_milliseconds"] / runs / 1000 if runs else None,
             "last": row["last"],
             "by": last.get("last_used_by"),

@@ -145,7 +145,7 @@ def _rows(
     return rows.filter(**{name: day for name, day in narrowed.items() if day is not None})
 
 
-def dollars_of(row: Mapping[str, Any]) -> Decimal | None:
+def total_dollars(row: Mapping[str, Any]) -> Decimal | None:
     """Return the cost of a row of `summed`; None where the price of one run is unknown."""
     is_known = not row["sum_unpriced_runs"] and row["prices_until"] is not None
     return from_billionths(row["sum_cost"]) if is_known else None
@@ -153,7 +153,7 @@ def dollars_of(row: Mapping[str, Any]) -> Decimal | None:
 
 def cost_of(row: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the same as JSON."""
-    return cost_dict(dollars_of(row), row["prices_until"])
+    return cost_dict(total_dollars(row), row["prices_until"])
 
 
 class Usages(Verbs):

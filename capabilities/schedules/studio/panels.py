@@ -381,7 +381,7 @@ def _find_remedy(schedule: Schedule, problem: Problem) -> tuple[str, str]:
         return "", ""
     about = problem.item.resource if problem.item is not None else schedule
     if problem.error is not None and about is not None:
-        own = additions.way_out_of(KINDS_BY_SLUG[about.kind], about.resource_id, problem.error)
+        own = additions.find_way_out(KINDS_BY_SLUG[about.kind], about.resource_id, problem.error)
         if own is not None:
             return own.title, own.address
     if schedule.release_id is not None:

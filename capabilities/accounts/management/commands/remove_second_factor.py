@@ -21,7 +21,6 @@ class Command(BaseCommand):
     requires_system_checks = ()  # they would load the framework, which this does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the argument."""
         parser.add_argument("username")
 
     @events.transaction()

@@ -71,7 +71,6 @@ def further_step(request: HttpRequest, user: Any, next_url: str) -> HttpResponse
 
 
 def unreadable(request: HttpRequest, error: VersioningError) -> HttpResponse:
-    """Return the page for when second factors cannot be read."""
     return error_page(request, 503, _("This action failed"), error.message)
 
 
@@ -83,7 +82,7 @@ def _secret_name(user: Any) -> str:
 def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
     """Store the app that is being set up if the code is its; otherwise return what is wrong."""
     secret: str = request.session.get(_secret_name(user), "")
-    step = totp.step_of(secret, code) if secret else None
+    step = totp.find_step(secret, code) if secret else None
     if step is None:
         return _("Wrong code. Check the clock of your device, and enter the next code.")
     totp.add(user, secret, step)
@@ -97,7 +96,7 @@ def show_new_codes(request: HttpRequest, response: HttpResponse, user: Any) -> N
     shown_once.show_next(request, response, CODES, new_recovery_codes(user))
 
 
-def _person_of(pending: dict[str, Any]) -> User | None:
+def _find_person(pending: dict[str, Any]) -> User | None:
     """Return whose password was right lately, unless it was changed or the account switched off since."""
     if not pending or time.time() > pending["at"] + _PATIENCE:
         return None
@@ -115,9 +114,8 @@ class PendingView(View):
     user: User
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer, or lead back to the page for signing in if that is too long ago."""
         pending: dict[str, Any] = request.session.get(_PENDING, {})
-        user = _person_of(pending)
+        user = _find_person(pending)
         if user is None:
             return HttpResponseRedirect(reverse("studio:login"))
         self.user, self.pending = user, pending
@@ -127,22 +125,17 @@ class PendingView(View):
             return unreadable(request, error)
 
     def finish(self, method: str, *, next_url: str = "") -> HttpResponse:
-        """Sign the person in."""
         del self.request.session[_PENDING]
         return sign_in.open_session(self.request, self.user, next_url or self.pending["next"], method=method)
 
     def show(self, template: str, *, title: str, problem: str, **context: Any) -> HttpResponse:
-        """Return the page, in the frame of pages without a session."""
         shared = {**site.each_context(self.request), "title": title, "problem": problem}
         status = 400 if problem else 200
         return TemplateResponse(self.request, template, {**shared, **context}, status=status)
 
 
 class SecondStepView(PendingView):
-    """Asks for the second factor."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Ask for it."""
         return self._ask()
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -163,7 +156,6 @@ class SecondStepView(PendingView):
         return self.finish(f"password+{method}")
 
     def _proof(self) -> str | None:
-        """Return what was shown, if it is right."""
         given = self.request.POST
         if given.get("credential"):
             return "webauthn" if webauthn.use(self.request, self.user, given["credential"]) else None
@@ -192,11 +184,9 @@ class RequiredView(PendingView):
         return super().dispatch(request, *args, **kwargs)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show how to set it up."""
         return self._ask()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Store it, sign in, and show recovery codes."""
         problem = set_up_app(request, self.user, request.POST.get("code", ""))
         if problem:
             return self._ask(problem)
@@ -214,7 +204,6 @@ class RequiredView(PendingView):
 
 
 def about_app(request: HttpRequest, user: Any) -> dict[str, str]:
-    """Return what a page shows of an app that is being set up."""
     secret = request.session.setdefault(_secret_name(user), totp.new_secret())
     return {"secret": secret, "qr": totp.qr_code(totp.address_for_apps(secret, user.get_username()))}
 
@@ -226,11 +215,9 @@ class SecondFactorPage(StudioPage):
     asks_password_again = True
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show them and, once, new recovery codes."""
         return self._show(codes=shown_once.shown_now(request, CODES))
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Do what a button says."""
         user: Any = request.user
         if "remove" in request.POST:
             return self._remove(user, request.POST["remove"])
@@ -269,7 +256,6 @@ class SecondFactorPage(StudioPage):
         return self.go(self.request.path, _("Second factor removed."))
 
     def failed(self, error: VersioningError) -> HttpResponse:
-        """Say so where second factors cannot be read."""
         return unreadable(self.request, error)
 
     def _show(self, problem: str = "", *, status: int = 200, codes: Any = None) -> HttpResponse:

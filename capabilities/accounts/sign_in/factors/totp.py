@@ -21,12 +21,10 @@ ISSUER: Final = "The editor"
 
 
 def new_secret() -> str:
-    """Return a new secret, as apps take it."""
     return base64.b32encode(secrets.token_bytes(_BYTES)).decode()
 
 
 def address_for_apps(secret: str, username: str) -> str:
-    """Return the address that apps read from a QR code."""
     label = quote(f"{ISSUER}:{username}")
     return f"otpauth://totp/{label}?{urlencode({'secret': secret, 'issuer': ISSUER}, quote_via=quote)}"
 
@@ -42,7 +40,6 @@ def qr_code(address: str) -> str:
 
 
 def code_at(secret: str, counter: int) -> str:
-    """Return the code of a step since the epoch."""
     # Not at the top: cryptography takes 7 MiB, and few processes need it.
     from cryptography.hazmat.primitives.hashes import SHA1  # noqa: PLC0415
     from cryptography.hazmat.primitives.twofactor.hotp import HOTP  # noqa: PLC0415
@@ -51,7 +48,7 @@ def code_at(secret: str, counter: int) -> str:
     return HOTP(key, 6, SHA1()).generate(counter).decode()  # noqa: S303  as apps compute it
 
 
-def step_of(secret: str, code: str, *, after: int = 0) -> int | None:
+def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
     """Return the step of a code that is right now, and newer than the last one taken; otherwise None."""
     given = "".join(code.split()).encode()
     now = int(time.time()) // STEP
@@ -67,7 +64,6 @@ def step_of(secret: str, code: str, *, after: int = 0) -> int | None:
 
 
 def add(user: Any, secret: str, step: int) -> SecondFactor:
-    """Store the app of a person, in place of an earlier one."""
     with transaction.atomic():
         SecondFactor.of(user).filter(kind=Kind.TOTP).delete()
         made = SecondFactor(user=user, kind=Kind.TOTP)
@@ -82,7 +78,7 @@ def use(user: Any, code: str) -> bool:
         if row is None:
             return False
         data = row.data
-        step = step_of(data["secret"], code, after=data["step"])
+        step = find_step(data["secret"], code, after=data["step"])
         if step is None:
             return False
         row.store({**data, "step": step}, last_used_at=timezone.now())

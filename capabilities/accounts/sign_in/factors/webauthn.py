@@ -31,7 +31,6 @@ def is_available() -> bool:
 
 
 def options_to_add(request: HttpRequest, user: Any) -> dict[str, Any]:
-    """Return what a browser needs to make a credential, and remember the challenge."""
     from fido2.webauthn import (  # noqa: PLC0415  an optional part
         PublicKeyCredentialUserEntity,
         UserVerificationRequirement,
