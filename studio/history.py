@@ -52,6 +52,7 @@ from versioning.editor.timeline import (
     find_labels,
     find_oldest,
     find_previous,
+    list_authors,
     live_periods,
     make_entry,
 )

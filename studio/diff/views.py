@@ -27,7 +27,7 @@ from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.timeline import Timeline, find_labels, make_entry
+from versioning.editor.timeline import Timeline, find_labels, find_previous, make_entry
 from versioning.models import VersionedResource
 
 PREVIOUS: Final = "previous"
