@@ -195,7 +195,7 @@ QUERIES = {
     "studio/personal_data.py": {"contains"},
     "studio/workspaces/members.py": {"contains_words"},
     "versioning/editor/blocks.py": {"contains"},
-    "versioning/editor/catalog/filters.py": {"begins"},
+    "versioning/editor/catalog/criteria.py": {"begins"},
     "versioning/editor/catalog/catalog.py": {"contains"},
     "versioning/editor/catalog/text_search.py": {"contains"},
     "versioning/editor/invitations.py": {"equals_caseless"},

@@ -101,7 +101,8 @@ def new_account(username: str, password: str | None = None) -> User:
         try:
             validate_password(password, made)
         except ValidationError as error:
-            raise Invalid.field("password", " ".join(error.messages)) from None
+            message = " ".join(error.messages)
+            raise Invalid.field("password", message) from None
     made.set_password(password)
     made.save()
     return made
