@@ -73,7 +73,7 @@ ASGI = """
 import threading
 from django.core.signals import request_started
 from editor_project import asgi
-from versioning.api.openapi import document
+from versioning.api import openapi as document
 from versioning.runtime.runner import background_loop
 
 def preloading():

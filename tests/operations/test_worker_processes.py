@@ -36,7 +36,7 @@ import signal, sys, time
 import django
 django.setup()
 from versioning.models import due_work, PeriodicJob
-from versioning.worker import jobs, running, turns
+from versioning.worker import jobs, running
 
 due_work.LEASE_SECONDS = float(sys.argv[1])
 running.RENEW_SECONDS = due_work.LEASE_SECONDS / 3

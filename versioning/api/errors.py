@@ -26,7 +26,7 @@ from versioning.domain import errors
 from versioning.domain.locks import LockBroken
 from versioning.models import storage
 from versioning.models.sealed_keys import KeyUnreadable
-from versioning.runtime import failures as runtime
+from versioning.runtime import errors as runtime
 from versioning.sources.files import OverrideChanged, OverrideNotWritten, OverrideUnreadable
 
 logger = logging.getLogger(__name__)

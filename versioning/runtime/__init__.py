@@ -9,7 +9,7 @@ Imports no Django. Storage is an `AgentStore`, such as `versioning.editor.Editor
 
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import RequestContext
-from versioning.runtime.failures import (
+from versioning.runtime.errors import (
     DelegationStopped,
     NoModel,
     ProviderFailed,

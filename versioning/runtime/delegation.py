@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_ai import Tool
 
 from versioning.runtime.calls import REQUEST_LIMIT
-from versioning.runtime.failures import DelegationStopped
+from versioning.runtime.errors import DelegationStopped
 
 MAX_DEPTH = 8
 DELEGATES_TO = "delegates_to"

@@ -30,7 +30,7 @@ from versioning.domain.selectors import (
     VersionsMap,
 )
 from versioning.runtime.calls import RequestContext
-from versioning.runtime.failures import VersionUnresolved
+from versioning.runtime.errors import VersionUnresolved
 from versioning.runtime.store import AgentStore, CodeOnly, as_code
 
 STEPS_OF_AN_AGENT: Final = 64 * 1024

@@ -9,7 +9,7 @@ from typing import Final
 
 from versioning.domain import telemetry
 from versioning.domain.provider_catalog import BUILT_IN, CODE, ECHO, ProviderCatalog
-from versioning.runtime.failures import ProviderUnavailable
+from versioning.runtime.errors import ProviderUnavailable
 
 logger = logging.getLogger("versioning.runtime")
 

@@ -13,7 +13,7 @@ from versioning.domain import provider_catalog
 from versioning.domain.agents import Notice, ResolvedAgent
 from versioning.domain.provider_catalog import OwnPrice, ProviderCatalog
 from versioning.runtime.calls import REQUEST_LIMIT, AnswersTool, Call, RunOptions
-from versioning.runtime.failures import NoModel, ProviderUnavailable
+from versioning.runtime.errors import NoModel, ProviderUnavailable
 from versioning.runtime.observing import PricedModel, Prices, price_list_date
 from versioning.runtime.planning import Plan, unresolved_in
 from versioning.runtime.providers import Providers

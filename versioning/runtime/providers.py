@@ -33,7 +33,8 @@ from versioning.domain.provider_catalog import (
     is_installed,
 )
 from versioning.runtime.delegation import DELEGATES_TO
-from versioning.runtime.failures import NoModel, ProviderUnavailable, conceal, redact, reveal_errors
+from versioning.runtime.errors import NoModel, ProviderUnavailable
+from versioning.runtime.failures import conceal, redact, reveal_errors
 
 _CALL_ID = "echo-1"
 

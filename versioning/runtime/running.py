@@ -21,7 +21,8 @@ from versioning.domain.errors import VersioningError
 from versioning.domain.provider_catalog import cost_dict, plus
 from versioning.runtime import observing
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
-from versioning.runtime.failures import ProviderFailed, make_failure
+from versioning.runtime.errors import ProviderFailed
+from versioning.runtime.failures import make_failure
 from versioning.runtime.observing import AgentUse, RunUse, price_list_date
 from versioning.runtime.preparation import Prepared, ReadyAgent
 from versioning.runtime.results import Emit, Result

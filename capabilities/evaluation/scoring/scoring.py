@@ -33,7 +33,7 @@ from versioning.domain.provider_catalog import plus
 from versioning.domain.uuids import is_key
 from versioning.runtime.asking import ask
 from versioning.runtime.calls import Turn
-from versioning.runtime.failures import NoModel, ProviderFailed, ProviderUnavailable
+from versioning.runtime.errors import NoModel, ProviderFailed, ProviderUnavailable
 from versioning.runtime.tools import FunctionTimedOut, call_within
 
 # Numbers as people write them.
