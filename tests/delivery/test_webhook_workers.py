@@ -45,7 +45,7 @@ if sys.argv[1] == "forgetful":
     webhooks._record = record
 elif sys.argv[1] == "patient":
     sending.SECONDS = 600
-worker = running.Worker([job for name, job in jobs.registered().items() if "webhook" in name])
+worker = running.Worker([job for name, job in jobs.list_jobs().items() if "webhook" in name])
 signal.signal(signal.SIGTERM, lambda *_: worker.stop())
 print("ready", flush=True)
 sys.exit(not worker.run())

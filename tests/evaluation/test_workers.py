@@ -50,7 +50,7 @@ from versioning.models import due_work
 from versioning.worker import jobs, running
 due_work.LEASE_SECONDS = 2
 running.RENEW_SECONDS = 0.5
-worker = running.Worker([jobs.registered()["experiments"]])
+worker = running.Worker([jobs.list_jobs()["experiments"]])
 signal.signal(signal.SIGTERM, lambda *_: worker.stop())
 sys.exit(not worker.run())
 """
