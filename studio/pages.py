@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
         form.add_error(field if field in form.fields else None, translated_at_field(issue.message))
 
 
-class FormPage(StudioPage):
+class FormPage(StudioPage, ABC):
     """A page with one form: it is shown, and saved by one verb, whose errors stand at their fields."""
 
     form_class: type[forms.Form]
@@ -52,9 +53,9 @@ class FormPage(StudioPage):
             return self.show(form, status=409)
 
     @property
+    @abstractmethod
     def title(self) -> StrOrPromise:
         """The title of the page."""
-        raise NotImplementedError
 
     @property
     def error_fields(self) -> Mapping[str, str]:
@@ -65,9 +66,9 @@ class FormPage(StudioPage):
         """Return the form, empty or with what was posted."""
         return self.form_class(*data)
 
+    @abstractmethod
     def save(self, form: Any) -> HttpResponse:
         """Call the verb with the valid form, and redirect."""
-        raise NotImplementedError
 
     def show(self, form: Any, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with the form."""
@@ -79,7 +80,7 @@ class FormPage(StudioPage):
         return {}
 
 
-class ActionPage(StudioPage):
+class ActionPage(StudioPage, ABC):
     """A page that asks for confirmation, calls one verb, and redirects with a message.
 
     An action whose button is on another page has `http_method_names = ("post",)` and no template.
@@ -96,19 +97,19 @@ class ActionPage(StudioPage):
         message = self.act()
         return self.go(self.back_address, message)
 
+    @abstractmethod
     def act(self) -> str:
         """Call the verb, and return the message about what was done."""
-        raise NotImplementedError
 
     @property
     def title(self) -> StrOrPromise:
-        """The title of the page that asks."""
-        raise NotImplementedError
+        """The title of the page that asks, if there is one."""
+        return ""
 
     @property
+    @abstractmethod
     def back_address(self) -> str:
         """The address of the page after the action, or without it."""
-        raise NotImplementedError
 
     def context(self) -> dict[str, Any]:
         """Return what the template needs besides the address to go back."""

@@ -55,8 +55,9 @@ from studio.error_pages import error_page
 from studio.extensions import Extension, NamedInEvent, Notice, WorkspaceTab
 from studio.limits import shortened
 from studio.named import Place, person
+from studio.pages import ActionPage, FormPage
 from studio.views import StudioPage
-from studio.workspaces.views import WorkspacePage, add_errors, address
+from studio.workspaces.views import WorkspacePage, address
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound, VersioningError
 from versioning.domain.events import types
@@ -332,72 +333,48 @@ class ListLivePage(WebhooksPage):
         return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
 
-class CreatePage(WebhooksPage):
-    """A new webhook."""
+class CreatePage(FormPage, WebhooksPage):
+    """A new webhook; its page shows the secret once."""
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show the empty form."""
-        return self.show(WebhookForm())
+    form_class = WebhookForm
+    template = "delivery/form.html"
+    error_fields = COLUMNS
 
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Create it, and go to its page, which shows the secret once; after an error, show the form again."""
-        form = WebhookForm(request.POST)
-        if form.is_valid():
-            fields = {COLUMNS[name]: value for name, value in form.values.items()}
-            try:
-                webhook, _secret = verbs.create(self.workspace.pk, **fields, by=self.caller)
-            except Invalid as error:
-                add_errors(form, error, **COLUMNS)
-            else:
-                return self.show_secret(_("The webhook was created."), webhook)
-        return self.show(form, status=400)
+    @property
+    def title(self) -> str:
+        return _("New webhook")
 
-    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        """Return the form."""
-        return self.page(
-            "delivery/form.html",
-            title=_("New webhook"),
-            status=status,
-            form=form,
-            button=_("Create webhook"),
-            back_address=self.address("webhooks"),
-        )
+    def save(self, form: WebhookForm) -> HttpResponse:
+        fields = {COLUMNS[name]: value for name, value in form.values.items()}
+        webhook, _secret = verbs.create(self.workspace.pk, **fields, by=self.caller)
+        return self.show_secret(_("The webhook was created."), webhook)
+
+    def context(self) -> dict[str, Any]:
+        return {"button": _("Create webhook"), "back_address": self.address("webhooks")}
 
 
-class ChangePage(WebhookPage):
+class ChangePage(FormPage, WebhookPage):
     """The fields of a webhook."""
 
-    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Show the fields in a form."""
-        return self.show(WebhookForm(webhook=self.webhook))
+    template = "delivery/form.html"
+    error_fields = COLUMNS
 
-    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Save the fields; after an error, show the form again."""
-        form = WebhookForm(request.POST, webhook=self.webhook)
-        if form.is_valid():
-            changes = form.values
-            if changes["url"] == self.webhook.url:
-                del changes["url"]  # it would be resolved, which may fail
-            try:
-                verbs.change(self.webhook_id, changes, by=self.caller)
-            except Invalid as error:
-                add_errors(form, error, **COLUMNS)
-            else:
-                return self.go(
-                    self.own_address(), _("Webhook saved. The change applies to events from now on.")
-                )
-        return self.show(form, status=400)
+    @property
+    def title(self) -> str:
+        return _("Edit %(title)s") % {"title": webhook_title(self.webhook)}
 
-    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        """Return the form."""
-        return self.page(
-            "delivery/form.html",
-            title=_("Edit %(title)s") % {"title": webhook_title(self.webhook)},
-            status=status,
-            form=form,
-            button=_("Save webhook"),
-            back_address=self.own_address(),
-        )
+    def form(self, *data: Any) -> WebhookForm:
+        return WebhookForm(*data, webhook=self.webhook)
+
+    def save(self, form: WebhookForm) -> HttpResponse:
+        changes = form.values
+        if changes["url"] == self.webhook.url:
+            del changes["url"]  # it would be resolved, which may fail
+        verbs.change(self.webhook_id, changes, by=self.caller)
+        return self.go(self.own_address(), _("Webhook saved. The change applies to events from now on."))
+
+    def context(self) -> dict[str, Any]:
+        return {"button": _("Save webhook"), "back_address": self.own_address()}
 
 
 class DeletePage(WebhookPage):
@@ -483,18 +460,17 @@ class LivePage(WebhookPage):
         return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
 
-class RotatePage(WebhookPage):
-    """Replaces the secret."""
+class RotatePage(FormPage, WebhookPage):
+    """Replaces the secret; the page of the webhook shows the new one once."""
 
-    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Ask how long the previous secret should stay valid."""
-        return self.show(RotateForm())
+    form_class = RotateForm
+    template = "delivery/rotate.html"
 
-    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Replace the secret, and go to the page of the webhook, which shows the new one once."""
-        form = RotateForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
+    @property
+    def title(self) -> str:
+        return _("A new secret for %(title)s") % {"title": webhook_title(self.webhook)}
+
+    def save(self, form: RotateForm) -> HttpResponse:
         hours = form.cleaned_data["hours"]
         _secret, until = verbs.rotate(self.webhook_id, keep_previous_hours=hours, by=self.caller)
         self.webhook.refresh_from_db()
@@ -506,55 +482,47 @@ class RotatePage(WebhookPage):
             )
         return self.show_secret(message, self.webhook)
 
-    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        """Return the form."""
-        return self.page(
-            "delivery/rotate.html",
-            title=_("A new secret for %(title)s") % {"title": webhook_title(self.webhook)},
-            status=status,
-            form=form,
-            back_address=self.own_address(),
-        )
+    def context(self) -> dict[str, Any]:
+        return {"back_address": self.own_address()}
 
 
-class ActionPage(WebhookPage):
-    """Performs an action on the webhook and shows it again."""
+class WebhookAction(ActionPage, WebhookPage):
+    """Performs an action on the webhook, then shows the webhook with a message about the outcome."""
 
     http_method_names = ("post",)
 
-    def post(self, request: HttpRequest, **address: str) -> HttpResponse:
-        """Perform the action, with a message about its consequences, or about why nothing was done."""
+    @property
+    def back_address(self) -> str:
+        return self.own_address()
+
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         try:
-            message = self._perform()
+            return super().post(request, **ids)
         except Invalid:
             message = _("Nothing was sent: the webhook is disabled. Enable it first.")
             return self.go(self.own_address(), message, level=messages.ERROR)
-        return self.go(self.own_address(), message)
-
-    def _perform(self) -> str:
-        raise NotImplementedError
 
 
-class PingPage(ActionPage):
+class PingPage(WebhookAction):
     """Sends a test message; the result appears among the deliveries."""
 
-    def _perform(self) -> str:
+    def act(self) -> str:
         verbs.ping(self.webhook_id, by=self.caller)
         return _("A test message is on its way. The result is shown below.")
 
 
-class ReplayPage(ActionPage):
+class ReplayPage(WebhookAction):
     """Retries a delivery."""
 
-    def _perform(self) -> str:
+    def act(self) -> str:
         verbs.replay(self.webhook_id, self.kwargs["delivery"], by=self.caller)
         return _("Message queued again under the same id.")
 
 
-class EnablePage(ActionPage):
+class EnablePage(WebhookAction):
     """Enables or disables a webhook."""
 
-    def _perform(self) -> str:
+    def act(self) -> str:
         is_enabled = self.request.POST.get("enabled") == "true"
         verbs.change(self.webhook_id, {"enabled": is_enabled}, by=self.caller)
         if is_enabled:
@@ -562,10 +530,10 @@ class EnablePage(ActionPage):
         return _("Webhook disabled. It receives nothing.")
 
 
-class TakeOverPage(ActionPage):
+class TakeOverPage(WebhookAction):
     """Makes the caller responsible for a webhook."""
 
-    def _perform(self) -> str:
+    def act(self) -> str:
         verbs.take_over(self.webhook_id, by=self.caller)
         return _("You are now responsible for this webhook.")
 

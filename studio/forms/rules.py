@@ -90,14 +90,7 @@ def show_operand(rule: dict[str, Any]) -> dict[str, Shown]:
         return {"type": "number", "value": canonical.dump(value)}
     if isinstance(value, str) and _on_one_line(value):
         return {"type": "text", "value": value}
-    if (
-        isinstance(value, list)
-        and value
-        and all(
-            (isinstance(item, str) and _on_one_line(item) and "," not in item and item == item.strip() != "")
-            for item in value
-        )
-    ):
+    if isinstance(value, list) and value and all(_is_listable(item) for item in value):
         return {"type": "list", "value": ", ".join(value)}
     return {"type": "json", "value": canonical.dump(value)}
 
@@ -130,6 +123,11 @@ def _typed_json(control: Input, path: str, reading: Reading, wanted: Any, otherw
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
         reading.add_error(path, otherwise)
     return value
+
+
+def _is_listable(item: Any) -> bool:
+    """Return whether an item can stand in a list that is separated by commas."""
+    return isinstance(item, str) and _on_one_line(item) and "," not in item and item == item.strip() != ""
 
 
 def _on_one_line(text: str) -> bool:

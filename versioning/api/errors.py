@@ -83,11 +83,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     set_rollback()
     if isinstance(error, errors.VersioningError):
         headers = RETRY_RUN if isinstance(error, RunsFull) else {}
-        response = Response(
-            error_body(error),
-            status=next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS),
-            headers=headers,
-        )
+        # Errors of other applications have the status of their base class.
+        status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+        response = Response(error_body(error), status=status, headers=headers)
         if response.status_code == _UNAVAILABLE:
             response.headers.setdefault("Retry-After", RETRY_LATER["Retry-After"])
         if isinstance(error, errors.TooManyInvitations):

@@ -325,6 +325,11 @@ def refusal(request: GateRequest, code: Registry) -> VersioningError | None:
     return error
 
 
+def _is_without_effect(request: GateRequest, code: Registry) -> bool:
+    """Return whether the version is live already, and would gain no grants."""
+    return isinstance(request, PublishRequest) and request.is_live_already and not request.grants(code)
+
+
 def refusals(requests: Sequence[GateRequest], code: Registry) -> list[VersioningError | None]:
     """Return what `refusal` returns for each request, in order.
 
@@ -336,8 +341,7 @@ def refusals(requests: Sequence[GateRequest], code: Registry) -> list[Versioning
     pending = [
         number
         for number, request in enumerate(requests)
-        if errors[number] is None
-        and not (isinstance(request, PublishRequest) and request.is_live_already and not request.grants(code))
+        if errors[number] is None and not _is_without_effect(request, code)
     ]
     for check in (_BLOCKS, *_find_needed_checks([requests[number] for number in pending])):
         decisions = check.decisions([requests[number] for number in pending])

@@ -335,9 +335,9 @@ def _candidate(
         is_readable = as_part or agent_id in code.readable_by(by)
         return _locked_code(resources, agent_id, pin) if is_readable else None
     row = with_versions(resources.all).filter(pk=agent_id).first()
-    if row is None or not (
-        as_part or (row.visibility == Visibility.PUBLIC or by.may(Right.READ, row.workspace_id))
-    ):
+    if row is None:
+        return None
+    if not (as_part or row.visibility == Visibility.PUBLIC or by.may(Right.READ, row.workspace_id)):
         return None
     version = _version(row, pin)
     return None if version is None else Candidate.stored(version)

@@ -181,10 +181,10 @@ def transaction() -> Iterator[None]:
             begun.write()
     except (IntegrityError, *_PROTECTED) as error:
         _raise_in_use(error)
+        # Nothing can refer to a workspace that was deleted in the meantime.
         wanted = {entry["workspace_id"] for entry in begun.entries} - {""}
-        if apps.get_model("versioning.Workspace")._default_manager.filter(pk__in=wanted).count() < len(
-            wanted
-        ):
+        workspaces = apps.get_model("versioning.Workspace")._default_manager
+        if workspaces.filter(pk__in=wanted).count() < len(wanted):
             raise WorkspaceDeleted from None
         raise
     finally:

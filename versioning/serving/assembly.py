@@ -351,7 +351,9 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
     asking = {
         candidate.granted_to
         for candidate, blocks in zip(candidates, blocks_of, strict=True)
-        if (candidate.granted_to is not None and not candidate.granted_to.startswith(("git-", "file-")))
+        # A version in a file or a commit has no grants.
+        if candidate.granted_to is not None
+        and not candidate.granted_to.startswith(("git-", "file-"))
         and any(_needs_grant(candidate, block) for block in blocks.values())
     }
     grants = find_grants(BlockReference, asking) if asking else {}

@@ -351,9 +351,11 @@ class AgentReads:
         try:
             parts = yield from self._held(local.parts)
         except (ValidationFailed, Conflict) as error:
-            if not (
-                error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
-            ):
+            # The server is too old for parts, or chooses the agent's versions in its own way.
+            has_no_parts = error.code == "parts_unavailable" or any(
+                issue.field == "form" for issue in error.issues
+            )
+            if not has_no_parts:
                 raise
             is_too_old = isinstance(error, ValidationFailed)
             self._leave_to_the_server(_ANY if is_too_old else call.request.path, events_tell=is_too_old)

@@ -1,7 +1,8 @@
-"""Cut a text between the characters that people see, with nothing but the standard library. Pure.
+"""Cut a text between the characters that people see, and shorten values for messages. Pure.
 
-The server cuts by Unicode's rules (`versioning.domain.texts`), which need tables that Python does not
-have. These rules may go back a few characters more; they never cut within a character.
+The server cuts by Unicode's rules (`versioning.domain.texts`), which need tables that Python does not have.
+The rules here need only the standard library. They may go back a few characters more; they never cut within a
+character.
 """
 
 from __future__ import annotations
@@ -32,28 +33,33 @@ def _are_apart(text: str, position: int) -> bool:
         return before + after != "\r\n"
     if unicodedata.category(before) in {"Cc", "Zl", "Zp"}:
         return True
-    if (
-        before in _JOINERS
-        or after in _JOINERS
-        or (unicodedata.category(after)[0] == "M" and after not in "\u102b\u102c\u1038")
-    ):
+    if before in _JOINERS or after in _JOINERS or _is_mark(after):
         return False
-    if unicodedata.combining(before) == 9:
+    if unicodedata.combining(before) == 9:  # a virama joins consonants
         return False
-    if _is_of_flag(before) and _is_of_flag(after):
+    if _is_of_flag(before) and _is_of_flag(after):  # two of these signs are one flag
         start = position
         while start and _is_of_flag(text[start - 1]):
             start -= 1
         return (position - start) % 2 == 0
-    is_emoji_part = "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f"
-    return not (
-        (is_emoji_part or after in "\u0e33\u0eb3\uff9e\uff9f")
-        or (
-            unicodedata.category(before) == "Cf"
-            or before == "\u0d4e"
-            or "\U000111c2" <= before <= "\U000111c3"
-        )
-        or _are_one_syllable(before, after)
+    return not (_is_extending(after) or _is_prepended(before) or _are_one_syllable(before, after))
+
+
+def _is_mark(letter: str) -> bool:
+    """Return whether it belongs to what precedes it; some vowels of Burmese are marks that stand alone."""
+    return unicodedata.category(letter)[0] == "M" and letter not in "\u102b\u102c\u1038"
+
+
+def _is_extending(letter: str) -> bool:
+    """Return whether it is a colour of skin, a tag, or a vowel that other alphabets write as a mark."""
+    is_emoji_part = "\U0001f3fb" <= letter <= "\U0001f3ff" or "\U000e0020" <= letter <= "\U000e007f"
+    return is_emoji_part or letter in "\u0e33\u0eb3\uff9e\uff9f"
+
+
+def _is_prepended(letter: str) -> bool:
+    """Return whether it is a sign that belongs to what follows."""
+    return (
+        unicodedata.category(letter) == "Cf" or letter == "\u0d4e" or "\U000111c2" <= letter <= "\U000111c3"
     )
 
 

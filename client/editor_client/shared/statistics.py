@@ -113,6 +113,7 @@ def _sign_flips(differences: Sequence[float], seed: str) -> float:
     # Sums of the same numbers in another order differ in their last digits.
     extreme = abs(fsum(differences)) - 1e-9 * total
     if len(sizes) <= MAX_ENUMERATED:
+        # The share of all combinations of signs whose sum is as extreme, by the sums of both halves.
         half = len(sizes) // 2
         left, right = _signed_sums(sizes[:half]), sorted(_signed_sums(sizes[half:]))
         between = sum(
@@ -137,11 +138,11 @@ def _drawn(sizes: Sequence[float], seed: str) -> Iterator[float]:
     Sizes are not added one by one: those that are drawn are counted for each value or, of many values, for
     each binary digit.
     """
-    masks = (
-        [(value, _mask(size == value for size in sizes)) for value in sorted(set(sizes))]
-        if len(set(sizes)) <= _DIGITS
-        else _masks_of_digits(sizes)
-    )
+    values = sorted(set(sizes))
+    if len(values) <= _DIGITS:
+        masks = [(value, _mask(size == value for size in sizes)) for value in values]
+    else:
+        masks = _masks_of_digits(sizes)
     draw = Random(seed).randbytes  # noqa: S311  a simulation, which has to be repeatable
     for _ in range(DRAWS):
         drawn = int.from_bytes(draw((len(sizes) + 7) // 8), "little")

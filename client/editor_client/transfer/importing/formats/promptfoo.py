@@ -652,10 +652,7 @@ class Prompts:
             yield Prompt(name, text, left)
         elif not isinstance(text, str):
             self._lose("prompt", name, "It is no text, and is left out.", entry)
-        elif text.startswith("file://") or (
-            (len(text) < MAX_PATH and "\n" not in text and text.endswith(tuple(_READERS)))
-            and self._is_file(text)
-        ):
+        elif text.startswith("file://") or (_is_path(text) and self._is_file(text)):
             for prompt in self._prompts_in_files(text, name, labelled=isinstance(entry, dict)):
                 yield prompt._replace(left={**left, **prompt.left})
         elif EXECUTED.match(text):
@@ -999,3 +996,8 @@ def _without_join(message: Message, joined: Sequence[str]) -> Message:
         return message
     names = "|".join(map(re.escape, joined))
     return replace(message, text=re.sub(rf"\{{\{{ ({names}) \| join \}}\}}", r"{{\1}}", message.text))
+
+
+def _is_path(text: str) -> bool:
+    """Return whether a prompt may be the name of a file, rather than its text."""
+    return len(text) < MAX_PATH and "\n" not in text and text.endswith(tuple(_READERS))
