@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.openapi import operations
 from tests.support.service import Service
-from versioning.api import openapi
+from versioning.api.openapi import document as openapi
 
 FOLDER = Path(__file__).parent / "generated_clients"
 NPM_CLIENT = Path(__file__).parent / "npm_client"

@@ -17,7 +17,7 @@ from tests.support.api import Kind
 from tests.support.api_examples import PATH, Fixer
 from tests.support.honest_requests import existing, honest, make_one_of_everything
 from tests.support.openapi import NEVER_SUCCEEDING, ROUTES, operations
-from versioning.api import openapi
+from versioning.api.openapi import document as openapi
 
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 FOR_SUPERUSERS = {"POST /workspaces", "DELETE /workspaces/{}", "POST /people/{}/erase"}

@@ -37,7 +37,7 @@ from tests.support.openapi import (
 )
 from tests.support.people import key_of, person
 from tests.support.unchanged import is_refusal
-from versioning.api import openapi
+from versioning.api.openapi import document as openapi
 from versioning.domain.access import Action
 from versioning.models import Event
 

@@ -37,7 +37,7 @@ def reference(document: Schema) -> str:
     """Return the page with all routes and shapes of an OpenAPI document."""
     routes = [
         (operation["tags"][0], method, path.removeprefix(PREFIX), operation)
-        for path, methods in openapi["paths"].items()
+        for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
     lines = [_HEAD]
@@ -46,7 +46,7 @@ def reference(document: Schema) -> str:
         for _, method, path, operation in group:
             lines += _operation(method, path, operation)
     lines.append("## Shapes\n")
-    for name, schema in sorted(openapi["components"]["schemas"].items()):
+    for name, schema in sorted(document["components"]["schemas"].items()):
         lines += _shape(name, schema)
     return "\n".join(lines)
 
@@ -159,6 +159,6 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
     django.setup()
-    from versioning.api import openapi
+    from versioning.api.openapi import document
 
-    PAGE.write_text(reference(openapi()))
+    PAGE.write_text(reference(document()))

@@ -214,8 +214,8 @@ class Shapes:
     """The Python of the schemas that are named here."""
 
     def __init__(self, document: Schema) -> None:
-        self._document = openapi
-        self._schemas: dict[str, Schema] = openapi["components"]["schemas"]
+        self._document = document
+        self._schemas: dict[str, Schema] = document["components"]["schemas"]
         self._enums: dict[str, str] = {}
         self._named_values = [(ENUMS.get(name, name), set(self._schemas[name]["enum"])) for name in FILTERED]
         self._named_values.append(("bool", {"false", "true"}))
@@ -382,7 +382,9 @@ def _indented(lines: list[str]) -> str:
 def module(document: Schema) -> str:
     """Return the module of an OpenAPI document, formatted as the project's code is."""
     command = [find_ruff_bin(), "format", "--stdin-filename", str(FILE), "-"]
-    done = subprocess.run(command, input=Shapes(openapi).module(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, input=Shapes(document).module(), capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 
@@ -391,9 +393,9 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
     django.setup()
-    from versioning.api import openapi
+    from versioning.api.openapi import document
 
-    text = module(openapi())
+    text = module(document())
     if "--check" not in sys.argv:
         FILE.write_text(text)
     elif text != FILE.read_text():
