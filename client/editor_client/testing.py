@@ -402,7 +402,7 @@ def answer_request(editor: Editor, request: Request) -> Answer:
                 latest, active = resource.latest, resource.active
                 pointers = {"latestVersionId": latest.id, "activeVersionId": active and active.id}
                 saved = {"savedBy": resource.author, "savedAt": latest.created_at}
-                message = "This has changed since you read it; look at the current state and try again."
+                message = "The resource has changed since you read it; check its current state and try again."
                 current = {**pointers, **saved, "changedFields": latest.changed}
                 raise Refused(412, "edit_conflict", message, current=current)
             return _answer_stored(editor, request, resource, rest)

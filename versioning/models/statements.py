@@ -33,7 +33,7 @@ Q = TypeVar("Q")
 
 Conversion = Callable[[Any], Any]
 Columns = tuple[tuple[str, Conversion | None], ...]
-"""The columns of a statement by attribute, and the conversion to the database value, if one is needed."""
+"""The columns of a statement by attribute, with the conversion to the database value, if needed."""
 
 ROWS_AT_ONCE: Final = 500
 """Databases limit the number of parameters of a statement."""
@@ -56,7 +56,7 @@ _CONVERSIONS: Final[Mapping[str, Mapping[type[Any], Conversion | None]]] = {
     },
     "postgresql": {models.UUIDField: None, models.DateTimeField: None},
 }
-"""What Django makes of values that are not None, in up to twenty calls each; by database and field."""
+"""Conversions of values to the database's, by database and field; Django needs up to twenty calls each."""
 
 
 class PreparedCursor(sqlite3.Cursor):

@@ -1,4 +1,4 @@
-"""Which events a caller sees, as a query condition."""
+"""The events that a caller sees, as a query condition."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _is_personal(caller: Caller) -> Q:
 def is_about_oneself(caller: Caller) -> Q:
     """Return the condition that an event is about the member's own role, in one of their workspaces.
 
-    Like all events about members, it is for admins otherwise, and in lists of the log.
+    In lists of the log it is for admins only, like all events about members.
     """
     own = Q(type__in=("member.added", "member.roleChanged"), detail__username=caller.username)
     return own & within("workspace_id", caller.scope(Right.READ)) & _is_of_this_workspace()
@@ -75,7 +75,7 @@ def is_about_oneself(caller: Caller) -> Q:
 def _is_of_this_workspace() -> Q:
     """Return the condition that an event is not of an earlier workspace with the same id.
 
-    Members of the present one have no rights in that.
+    Members of the current workspace have no rights in the earlier one.
     """
     later = Workspace.objects.filter(pk=OuterRef("workspace_id"), created_at__gt=OuterRef("created_at"))
     return ~Q(Exists(later.order_by()))

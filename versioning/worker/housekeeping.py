@@ -1,4 +1,4 @@
-"""The jobs of the editor itself; most of them delete rows that are not needed any more."""
+"""The jobs of the editor itself; most of them delete rows that are no longer needed."""
 
 from __future__ import annotations
 

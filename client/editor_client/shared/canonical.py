@@ -246,7 +246,7 @@ def _children(item: Mapping[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterable
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
-        raise _NotJson(Message("holds a NUL character"))
+        raise _NotJson(Message("contains a NUL character"))
     if text.isascii():
         return
     try:

@@ -121,7 +121,7 @@ def _digest(agent: CodeAgent, config: Mapping[str, Any]) -> str:
 
 COPY_MESSAGE: Final = "Kept from the override file"
 BY_HAND: Final = Caller(via=Via.FILE)
-"""The author of a version copied from a file, which the editor does not know."""
+"""The author of a version copied from a file, whose real author is unknown."""
 
 
 class OverrideFiles:
@@ -136,7 +136,7 @@ class OverrideFiles:
     # Loading
 
     def readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[Agent]:
-        """Return the rows of stored agents; rows of overrides do not decide what is published."""
+        """Return the rows of stored agents; rows of overrides do not determine the published version."""
         rows = self.rows.readable(by, label=label)
         return rows.exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
 
@@ -215,7 +215,8 @@ class OverrideFiles:
         )
         row = rows.first()
         if row is None:
-            # If two people make the first draft at once, the second waits here and then finds the row.
+            # If two people make the first draft at the same time, the second waits here and then finds the
+            # row.
             Workspace.objects.locked().get(pk=self.code.workspace_id)
             row = rows.first()
         return row
@@ -244,7 +245,7 @@ class OverrideFiles:
         if not deleted:
             self.records.record(agent, resource)
 
-    # Changing what is locked
+    # Changing a locked resource
 
     def store(self, resource: Agent) -> None:
         """Save the row; a new row starts with the content of the file."""

@@ -1,4 +1,4 @@
-"""Put everything under the newest keys of the settings."""
+"""Re-encrypt and sign everything with the current keys of the settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        """Put stored keys and sessions under the newest keys; fails if a stored key cannot be read."""
+        """Re-encrypt stored keys and sign sessions again; fails if a stored key cannot be read."""
         unreadable: list[str] = []
         for model in sealed_keys.sealed_keys():
             name = f"{model._meta.app_label}.{model._meta.object_name}"

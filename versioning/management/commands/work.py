@@ -39,7 +39,7 @@ class Command(BaseCommand):
             except Error as error:
                 raise CommandError(f"The database does not answer: {error}") from error
             if not done:
-                raise CommandError("Something has failed; the log says what.")
+                raise CommandError("Some work has failed; see the log.")
             return
         if _lacks_migrations():
             raise CommandError(storage.NOT_MIGRATED)
