@@ -1,4 +1,4 @@
-"""The pages about the webhooks of a workspace, for its admins, and what they add to other pages."""
+"""The pages about the webhooks of a workspace, for its admins, and their additions to other pages."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ from versioning.models import Event
 
 @dataclass(frozen=True)
 class Wording:
-    """The name of a state, and the class of its chip."""
+    """The name of a state and the class of its chip."""
 
     word: str | Promise
     chip: str = ""
@@ -197,7 +197,7 @@ class WebhookForm(forms.Form):
 
 
 class RotateForm(forms.Form):
-    """How long the previous secret stays valid."""
+    """The time for which the previous secret stays valid."""
 
     hours = forms.IntegerField(
         label=gettext_lazy("Hours for which the old secret also signs"),
@@ -233,7 +233,7 @@ class WebhooksPage(WorkspacePage):
     def show_secret(self, message: str, webhook: Webhook) -> HttpResponse:
         """Go to the page of a webhook, which shows its secret once in this session.
 
-        The session holds no secret, only the webhook to show it for: secrets are derived.
+        The session contains only the webhook, not the secret, which is derived again.
         """
         response = self.go(self.address("webhook", str(webhook.pk)), message)
         shown_once.show_next(self.request, response, f"webhook {webhook.pk}", webhook.generation)
@@ -261,13 +261,13 @@ class WebhookPage(WebhooksPage):
         return self.address(page, self.kwargs["webhook"], *rest)
 
     def state(self) -> str:
-        """Return a text that changes with what the page shows, including the newest deliveries."""
+        """Return a text that changes with the content of the page, including the newest deliveries."""
         newest = self.webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")
         return webhooks_digest([self.webhook]) + _digest(newest[:DELIVERIES_PER_PAGE])
 
 
 def webhooks_digest(webhooks: Iterable[Webhook]) -> str:
-    """Return a text that changes with what a page shows of webhooks.
+    """Return a text that changes with a page's information about webhooks.
 
     It is made of the objects on the page, so that any later change gives another text.
     """
@@ -292,7 +292,7 @@ def _digest(rows: Iterable[Any]) -> str:
 
 
 def webhook_in_words(webhook: Webhook, health: Health) -> dict[str, Any]:
-    """Return a webhook as the templates show it."""
+    """Return a webhook in the form for templates."""
     return {
         "webhook": webhook,
         "health": health,
@@ -369,7 +369,7 @@ class ChangePage(FormPage, WebhookPage):
     def save(self, form: WebhookForm) -> HttpResponse:
         changes = form.values
         if changes["url"] == self.webhook.url:
-            del changes["url"]  # it would be resolved, which may fail
+            del changes["url"]  # the host would be resolved, which may fail
         verbs.change(self.webhook_id, changes, by=self.caller)
         return self.go(self.own_address(), _("Webhook saved. The change applies to events from now on."))
 

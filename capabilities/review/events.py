@@ -162,7 +162,7 @@ def _of_reviews(caller: Caller) -> Q:
         Q(closed_at=None) | Q(closed_at__gte=OuterRef("created_at")),
         Q(published_at=None) | Q(published_at__gte=OuterRef("created_at")),
     )
-    closed = known.exclude(closed_at=None)  # an event is a moment later than its cause
+    closed = known.exclude(closed_at=None)  # an event is slightly later than its cause
     involved = Q(author_id=caller.user_id) | Q(reviewers=caller.user_id)
     mine = Q(Exists(going.filter(author_id=caller.user_id)))
     asked = Q(Exists(going.filter(reviewers=caller.user_id)))

@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class ExperimentsConfig(EditorApp):
-    """Serves other versions to a share of the requests, to find out which is better with real people."""
+    """Serves other versions to a share of the requests, to compare them in production."""
 
     name = "capabilities.rollouts"
     label = "experiments"

@@ -28,7 +28,7 @@ from versioning.verbs import Verbs
 
 
 class RolloutEnded(Conflict):
-    """A rollout has ended and cannot be changed any more."""
+    """A rollout has ended and can no longer be changed."""
 
     code = "rollout_ended"
 
@@ -52,8 +52,8 @@ def start(
     """Serve the versions of the arms to a share of the requests; requires the right to publish.
 
     Every version passes the gate, which accepts `options`. Raises `RolloutRunning` if one is running,
-    `Invalid` for invalid arms, and if no version is active or the override is a file; and what the gate
-    raises.
+    `Invalid` for invalid arms, and if no version is active or the override is a file. Also raises the errors
+    of the gate.
     """
     by, given = caller_of(by), gate.only_options(options)
     refuse_path("bucketBy", bucket_by)
@@ -63,9 +63,9 @@ def start(
         resource = locked.resource
         refuse_running(resource)
         if resource.pointers is not None:
-            raise Invalid.field("resource", "is an override that is kept as a file", code="code_source")
+            raise Invalid.field("resource", "is an override that is stored as a file", code="code_source")
         if resource.active_id is None:
-            raise Invalid.field("resource", "has no active version for all others to get")
+            raise Invalid.field("resource", "has no active version for all other requests")
         versions = _find_versions(resource, found)
         _pass_gate(rollouts, resource, versions, by, given)
         about = target(resource)
@@ -133,7 +133,7 @@ def change(
     """Change the weights of arms by name.
 
     The version of an arm that gets more passes the gate again, which accepts `options`. Raises
-    `RolloutEnded`, `Invalid` for invalid weights, and what the gate raises.
+    `RolloutEnded`, `Invalid` for invalid weights, and the errors of the gate.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
@@ -152,7 +152,7 @@ def reweigh(
 ) -> None:
     """Change the weights of a locked rollout, as `change` does.
 
-    The steps of an arm that gets less are cancelled: otherwise they would undo that.
+    The steps of an arm that gets less are cancelled, because they would undo the change.
     """
     before, after = rollout.placed_arms, reweight_arms(rollout.placed_arms, weights)
     pairs = list(zip(before, after, strict=True))
@@ -182,7 +182,7 @@ def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLIC
 def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATION, **options: Any) -> Rollout:
     """Make the version of an arm the active one, in the transaction that ends the rollout.
 
-    Raises `RolloutEnded`, `Invalid` for an unknown arm, and what the gate raises.
+    Raises `RolloutEnded`, `Invalid` for an unknown arm, and the errors of the gate.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing_rollout(rollouts, rollout_id, by, options=given) as (rollout, locked):
@@ -223,7 +223,7 @@ def _pass_gate(
     by: Caller,
     options: Options,
 ) -> None:
-    """Raise what the gate raises for versions that a share of the requests is to get."""
+    """Raise the errors of the gate for versions that a share of the requests will get."""
     for version in {version.version_id: version for version in versions}.values():
         request = PublishRequest(
             resource=resource, version=version, caller=by, options=options, keeps_active=True

@@ -708,7 +708,7 @@ def _start_rollout(editor: Editor, request: Request) -> Answer:
     refuse_path("bucketBy", path)
     arms, versions = _build_arms(body), {version.id: version for version in resource.versions}
     if resource.active is None:
-        raise Invalid.field("resource", "has no active version for all others to get")
+        raise Invalid.field("resource", "has no active version for all other requests")
     unknown = [number for number, arm in enumerate(arms) if arm.version_id not in versions]
     if unknown:
         raise Invalid.field(f"arms.{unknown[0]}.versionId", "is not a version of this resource")

@@ -224,7 +224,7 @@ def test_a_cell_that_is_not_of_the_chosen_type_is_named(edgar: Visitor, alice: A
     wrong = edgar.post(
         page_of(dataset, "import"), **fields | {"type-1": "number", "type-2": "yesNo"}, do="look"
     )
-    assert "Row 2" in words_of(wrong) and "n: is no number: “many”" in words_of(wrong)
+    assert "Row 2" in words_of(wrong) and "n: is not a number: “many”" in words_of(wrong)
     assert "yes: is neither yes nor no: “perhaps”" in words_of(wrong)
     assert 'value="import"' not in wrong.content.decode()
     twice = edgar.post(page_of(dataset, "import"), **fields | {"key-2": "n"}, do="import")

@@ -1,4 +1,4 @@
-"""The service accounts of a workspace in the studio: accounts of programs, which no one signs in to."""
+"""The service accounts of a workspace in the studio: accounts of programs, without sign-in."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ServiceAccountsPage(FormPage, WorkspacePage):
 
 
 class DeleteServiceAccountPage(ActionPage, WorkspacePage):
-    """Switches a service account off, with its keys."""
+    """Deactivates a service account and its keys."""
 
     asks_password_again = True
     tab = "service_accounts"

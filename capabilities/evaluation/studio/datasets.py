@@ -59,14 +59,14 @@ _SETTINGS_FIELDS: Final = {
 
 
 class DatasetForm(forms.Form):
-    """The name of a dataset, and what it is for."""
+    """The name and the purpose of a dataset."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME)
     description = forms.CharField(label=gettext_lazy("Purpose"), required=False)
 
 
 class SettingsForm(DatasetForm):
-    """All that can be set about a dataset."""
+    """All settings of a dataset."""
 
     scorers = forms.MultipleChoiceField(
         label=gettext_lazy("Scorers"),
@@ -400,7 +400,7 @@ class TablePage(DatasetPage):
         return self.show(rows, version=version)
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Save the rows that were changed, as one version; after an error, show them as they were typed."""
+        """Save the changed rows as one version; after an error, show them as typed."""
         self.caller.require(Right.SAVE, self.dataset.workspace_id)
         ids = list(item_ids_in(request.POST.getlist("item")))
         revisions = Revision.objects.of_version(self.dataset).filter(item__in=ids)
@@ -490,7 +490,7 @@ class TablePage(DatasetPage):
 
 
 class _TypedRows:
-    """What a person has typed into the table."""
+    """The rows that a person has typed into the table."""
 
     def __init__(self, given: QueryDict, revisions: Mapping[str, Revision]) -> None:
         self._given = given
@@ -521,11 +521,11 @@ class _TypedRows:
         return {name: self._given.get(f"{name}-{key}", "").replace("\r\n", "\n") for name in CELLS}
 
     def _changes(self, key: str, revision: Revision) -> dict[str, Any]:
-        """Return the members whose cells differ from what was shown."""
+        """Return the members whose cells differ from the shown ones."""
         typed, before = self._cells(key), cell_texts(revision)
         changes: dict[str, Any] = {}
         for name in ("input", "groundTruth"):
-            # A browser sends each end of a line in the same way, however it was written.
+            # A browser sends every line ending in the same form.
             if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
                 changes[name] = texts.typed_cell(typed[name]) if typed[name] else None
         if typed["tags"] != before["tags"]:
@@ -534,7 +534,7 @@ class _TypedRows:
         return changes
 
     def rows(self, row_of: Callable[[Revision], Row], error: Invalid | None = None) -> list[Row]:
-        """Return the rows as they were typed, with the errors about them."""
+        """Return the rows as typed, with their errors."""
         rows = []
         for key in (*self._given.getlist("item"), *self._given.getlist("new")):
             row = row_of(self._revisions[key]) if key in self._revisions else Row(key=key, cells={})
@@ -551,7 +551,7 @@ class _TypedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Simple:
-    """A scorer that needs nothing but good answers."""
+    """A scorer that needs only reference answers."""
 
     id: str
     name: Promise
@@ -598,11 +598,11 @@ class ScorersPage(DatasetPage):
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show what there is."""
+        """Show the available scorers."""
         return self.show(self._form(initial={"scorers": self.dataset.scorer_ids}))
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Keep the chosen ones, or make one."""
+        """Store the chosen ones, or make one."""
         simple = SIMPLE.get(request.POST.get("make", ""))
         if simple is not None:
             return self._make(simple)
@@ -615,7 +615,7 @@ class ScorersPage(DatasetPage):
         return self.go(self.own_address(), _("Scorers saved."))
 
     def _make(self, simple: Simple) -> HttpResponse:
-        """Make a scorer, publish it where that is possible, and let it score the items."""
+        """Make a scorer, publish it if possible, and add it to the dataset."""
         name = str(simple.name)
         if simple.id in dict(scorer_choices(self.workspace.pk, self.caller)):
             self._keep(list(dict.fromkeys([*self.dataset.scorer_ids, simple.id])))
@@ -631,7 +631,7 @@ class ScorersPage(DatasetPage):
         if self.may(Right.PUBLISH):
             try:
                 scorers.publish(scorer.pk, made.version.version_id, by=self.caller)
-            except VersioningError:  # such as by a review policy: then it stays a draft
+            except VersioningError:  # for example by a review policy; then it stays a draft
                 message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
         self._keep([*self.dataset.scorer_ids, scorer.pk])
         return self.go(self.own_address(), message % {"name": name})
@@ -670,7 +670,7 @@ class AddForm(forms.Form):
     )
     tags = forms.CharField(label=gettext_lazy("Tags, separated by commas"), required=False)
     about = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The feedback of which the item is made, as JSON; it goes into its metadata."""
+    """The feedback from which the item is made, as JSON; it is stored in its metadata."""
 
     @property
     def item(self) -> dict[str, Any]:
@@ -686,7 +686,7 @@ class AddForm(forms.Form):
 
 
 def feedback_in(text: str) -> dict[str, Any]:
-    """Return the feedback in the JSON that a form holds; nothing of what is no JSON object."""
+    """Return the feedback in a form's JSON; nothing if that is not a JSON object."""
     try:
         value = canonical.parse(text) if text else None
     except Invalid:
@@ -702,7 +702,7 @@ class AddItemPage(StudioPage):
         return self.show(self._form())
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Show what was tried, or add the item; after an error, show the form again."""
+        """Show the tried answer, or add the item; after an error, show the form again."""
         if request.POST.get("do") != "add":
             tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
             began = {
@@ -734,7 +734,7 @@ class AddItemPage(StudioPage):
             row.pk: f"{row.name} ({mine[row.workspace_id]})" if len(mine) > 1 else row.name for row in rows
         }
         offer(form, dataset=[(str(pk), name) for pk, name in names.items()])
-        # Whoever saves several answers saves them to one dataset.
+        # A person who saves several answers saves them to one dataset.
         form.initial.setdefault("dataset", rows.order_by("-updated_at").values_list("pk", flat=True).first())
         return form
 
@@ -751,6 +751,6 @@ class AddItemPage(StudioPage):
 
 
 def answer_actions(caller: Caller) -> Iterator[Action]:
-    """Yield what can be done with an answer that was tried."""
+    """Yield the actions for a tried answer."""
     if caller.scope(Right.SAVE) != frozenset():
         yield Action(title=_("Save as dataset item"), address=reverse("studio:add_item"))

@@ -77,7 +77,7 @@ PER_PAGE: Final = 25
 def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
     """Return the experiments that the caller may read, by position and ordinal of the events.
 
-    One without a name is called after its agent, its versions and its dataset.
+    One without a name is named after its agent, its versions and its dataset.
     """
     ids = {
         (event.position, event.ordinal): str(event.detail["experimentId"])
@@ -102,7 +102,7 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
 
 
 def _title(experiment: Experiment, names: ExperimentNames, *, with_result: bool) -> str:
-    """Return what an experiment is called; with the pass rates if there is one scorer, which decides."""
+    """Return the title of an experiment, with the pass rates if it has a single, primary scorer."""
     dataset = experiment.dataset.name if experiment.dataset else ""
     title = experiment.name or dataset
     if not experiment.name and experiment.target_id:
@@ -145,7 +145,7 @@ def rate_in_words(summary: Summary) -> str:
 
 
 def _line(row: Experiment, names: ExperimentNames, workspace_name: str = "") -> dict[str, Any]:
-    """Return an experiment as pages show it; with the name of its workspace, in a list of several."""
+    """Return an experiment in the form for pages, with the name of its workspace in a list of several."""
     version = names.version(row)
     baseline = names.version(row.pair_of) if row.pair_of else ""
     both = {"version": version, "baseline": baseline}
@@ -155,7 +155,7 @@ def _line(row: Experiment, names: ExperimentNames, workspace_name: str = "") -> 
         "address": address_of_experiment(row),
         "workspace_name": workspace_name,
         "title": names.title(row),
-        # Empty for other targets than agents, and where the caller may not read it.
+        # Empty for targets other than agents, and if the caller may not read it.
         "target_name": names.agents.get(row.target_id, ""),
         "versions": _("%(version)s vs. %(baseline)s") % both if baseline else version,
         "is_baseline": row.pk in names.baselines,
@@ -200,7 +200,7 @@ VERDICTS: Final[Mapping[Verdict, Promise]] = {
 
 
 def sentences(comparison: Comparison) -> list[str]:
-    """Return what a comparison says: the numbers first, then the verdict, then what else one has to know."""
+    """Return a comparison in sentences: the numbers first, then the verdict, then caveats."""
     primary = comparison.primary
     if primary is None or not comparison.pairs:
         return [_("No item has a score in both, so there is nothing to compare.")]
@@ -250,12 +250,12 @@ def pairs(
 
 
 SAMPLE: Final = 200
-"""How many items a page reads to estimate the tokens of all."""
+"""The number of items that a page reads to estimate the tokens of all."""
 MINUTE: Final = 60
 
 
 def plan_with_cost(dataset_id: str, request: Mapping[str, Any], by: Caller) -> tuple[Plan, Estimate]:
-    """Return what a request for an experiment pins, and what that would cost; raises as starting it would."""
+    """Return the plan of a request for an experiment and its estimated cost; raises as `start` does."""
     plan = plan_experiment(Experiments.current(), dataset_id, request, by=by)
     return plan, estimate_plan(plan, request.get("attempts", 1), sample=SAMPLE)
 
@@ -264,7 +264,7 @@ def cost_in_words(cost: Estimate) -> str:
     """Return an estimate as `40 answers, about 5,000 tokens, about 3 minutes`."""
     parts = [ngettext("%(count)s answer", "%(count)s answers", cost.cells) % {"count": _number(cost.cells)}]
     tokens = cost.input_tokens + cost.output_tokens
-    tokens = round(tokens, 2 - len(str(tokens))) if tokens else 0  # an estimate knows no more digits
+    tokens = round(tokens, 2 - len(str(tokens))) if tokens else 0  # more digits would not be meaningful
     if tokens:
         parts.append(_("about %(count)s tokens") % {"count": _number(tokens)})
     if tokens and cost.cost is not None:
@@ -281,18 +281,18 @@ def _number(count: int) -> str:
 
 
 WIDE: Final = 0.2
-"""A pass rate whose interval is wider is known badly."""
+"""A pass rate with a wider interval is imprecise."""
 NUMBERS: Final = (10, 20, 50, 100, 200, 500)
 """The numbers of items in the tables, besides the own one."""
 PERCENT: Final = 100
 
 
 FewItems = Mapping[str, Any]
-"""What few items say, in a `sentence`, and a table that compares them with other numbers of items."""
+"""The precision of few items: a `sentence`, and a table that compares other numbers of items."""
 
 
 def explain_rate(rate: float, items: int) -> FewItems | None:
-    """Return how badly a pass rate of so many items is known; None if it is known well, or there are none."""
+    """Return the precision of a pass rate of this many items; None if it is good, or without items."""
     low, high = wilson(rate * items, items) if items else (0.0, 0.0)
     if high - low <= WIDE:
         return None
@@ -315,7 +315,7 @@ def explain_rate(rate: float, items: int) -> FewItems | None:
 
 
 def explain_pairs(pairs: int) -> FewItems:
-    """Return which drop so many compared items would have shown."""
+    """Return the drop that this many compared items would have shown."""
     drops = ((count, detectable(count)) for count in _with(pairs))
     rows = [(count, _("none") if points is None else str(points)) for count, points in drops]
     headings = [_("Items"), _("Detectable drop, in points")]
@@ -332,7 +332,7 @@ SAME: Final = "same"
 
 
 def summarize_preferences(here: Experiment, baseline: Experiment) -> list[str] | None:
-    """Return what people prefer, by the majority for each item: the numbers, then what they say.
+    """Return people's preferences, by the majority for each item: the numbers, then the conclusion.
 
     None if no one has judged yet.
     """
@@ -377,7 +377,7 @@ _SAME_BASELINE: Final = Invalid.field("baseline", Message("is the same: there is
 
 
 class StartForm(forms.Form):
-    """What is asked, how often, and what it may use."""
+    """The settings of an experiment: target, attempts and limits."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME, required=False)
     agent = forms.ChoiceField(label=gettext_lazy("Agent"))
@@ -430,12 +430,12 @@ class StartForm(forms.Form):
 
     @property
     def main(self) -> list[forms.BoundField]:
-        """The fields that are always seen."""
+        """The fields that are always visible."""
         return [field for field in self if field.name not in self._LIMITS]
 
     @property
     def limits(self) -> list[forms.BoundField]:
-        """The fields that say what it may use."""
+        """The fields with limits."""
         return [field for field in self if field.name in self._LIMITS]
 
     @property
@@ -473,7 +473,7 @@ class StartForm(forms.Form):
 
 
 class StartPage(DatasetPage):
-    """Starts an experiment, and says before what it costs."""
+    """Starts an experiment after showing its estimated cost."""
 
     page_of_dataset = "experiments"
     right = Right.SAVE
@@ -488,7 +488,7 @@ class StartPage(DatasetPage):
         return self.show(self._form(initial=initial))
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Say what it costs; once that was said, start it."""
+        """Show the estimated cost; once it was shown, start the experiment."""
         form = self._form(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -650,7 +650,7 @@ class ExperimentPage(OneExperimentPage):
         }
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
-        """Stop it, or go on with what failed or was skipped."""
+        """Stop it, or resume with failed and skipped items."""
         row, do = self.experiment, request.POST.get("do")
         if do == "cancel":
             Experiments.cancel(row.pk, dataset_id=self.dataset_id, by=self.caller)
@@ -682,12 +682,12 @@ SIDES: Final = ("a", "b")
 
 
 class BlindPage(OneExperimentPage):
-    """One pair of answers after the other, in an order and on sides that differ from person to person."""
+    """Pairs of answers, one at a time, in an order and on sides that differ from person to person."""
 
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
-        """Show the next pair; once all are judged, what came of it."""
+        """Show the next pair; once all are judged, the result."""
         mine = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
         judged = {str(item_id) for item_id in mine.values_list("item_id", flat=True)}
         item = next((item for item in self.items if item not in judged), None)
@@ -710,7 +710,7 @@ class BlindPage(OneExperimentPage):
         )
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
-        """Store what a person says of a pair, and show the next one."""
+        """Store a person's verdict on a pair, and show the next one."""
         item, better = request.POST.get("item", ""), request.POST.get("better", "")
         if item not in self.items or better not in {*SIDES, SAME}:
             raise NotFound
@@ -746,7 +746,7 @@ class BlindPage(OneExperimentPage):
         return sorted(items, key=self._drawn)
 
     def _drawn(self, item: str) -> bytes:
-        """Return what chance decides for an item and this person: no one can tell it from the page."""
+        """Return the random order for an item and this person, which the page does not reveal."""
         seed = f"{self.experiment.pk}\n{self.caller.user_id}\n{item}"
         return hashlib.sha256(seed.encode()).digest()
 
@@ -756,7 +756,7 @@ class BlindPage(OneExperimentPage):
 
 
 MAX_DATASETS: Final = 100
-"""How many datasets are offered for an experiment, those changed last first."""
+"""The maximum number of datasets offered for an experiment, most recently changed first."""
 
 
 class ExperimentsOfAllPage(ListingPage):
@@ -789,12 +789,12 @@ class ExperimentsOfAllPage(ListingPage):
 
 
 class ChooseDatasetPage(ListingPage):
-    """Chooses the dataset of a new experiment, of those that the person may start one on."""
+    """Chooses the dataset of a new experiment."""
 
     right = Right.SAVE
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the datasets with items, those changed last first; with only one, go to the form."""
+        """Show the datasets with items, most recently changed first; with only one, go to the form."""
         workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
         found = Datasets.list(workspace=workspace_id, by=self.caller).filter(items_count__gt=0)
         found = found.filter(within("workspace", self.caller.scope(Right.SAVE)))

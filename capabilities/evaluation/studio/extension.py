@@ -70,8 +70,10 @@ EVIDENCE: Final = Extension(
     panels=gates.panels,
     panels_need=Right.READ_DRAFTS,
     panels_on=gates.SLOTS,
-    concerns=lambda _about: [Gate.objects.enabled()],  # one anywhere may be about what names the resource
+    concerns=lambda _about: [
+        Gate.objects.enabled()
+    ],  # one in any workspace may be about a dependent of the resource
     subject_panels=gates.subject_panels,
     notes=gates.notes,
 )
-"""What gates say."""
+"""The panel of gates."""

@@ -30,12 +30,12 @@ from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.uuids import is_key
 
 MAX_ROWS: Final = 5
-"""How many rows are shown as they would become."""
+"""The number of rows in the preview."""
 MAX_COLUMNS: Final = 200
 EXAMPLE: Final = "example"
-"""What a form says of a table without a header."""
+"""The form's value for a table without a header."""
 ENCODINGS: Final = ("utf-8", WINDOWS)
-"""Without a mark, the second is a guess, which the page says."""
+"""Without a byte order mark, the second is a guess, and the page shows that."""
 FIRST_ROWS: Final = [
     ("", gettext_lazy("is a header")),
     (EXAMPLE, gettext_lazy("is already an item: first the input, then a good answer")),
@@ -78,7 +78,7 @@ _CAPTIONS: Final = {
     "externalId": "externalId",
     "id": "id",
 }
-"""The words of the studio and of the API for what a column can be."""
+"""The words of the studio and of the API for the uses of a column."""
 _SYNONYMS: Final = {
     "input": frozenset(
         [
@@ -132,7 +132,7 @@ def _plain(caption: str) -> str:
 
 
 def recognise_column(name: str) -> formats.Column | None:
-    """Return what the column with this caption becomes, if it is one that the editor or its API uses."""
+    """Return the use of the column with this caption, if the editor or its API knows the caption."""
     column = formats.find_column(name)
     if column == formats.Column("metadata", formats.TAGS):
         return formats.Column(formats.TAGS)
@@ -153,10 +153,10 @@ def recognise_column(name: str) -> formats.Column | None:
 
 
 def _guess_columns(header: Sequence[str], *, has_header: bool) -> list[formats.Column]:
-    """Return what the columns become unless a person says otherwise.
+    """Return the default uses of the columns.
 
-    A column with another word for the input or the good answer becomes that, unless another column is it.
-    If a column is the input itself, others cannot be members of it: they become metadata.
+    A column with a synonym of the input or the good answer becomes that, unless another column already is. If
+    a column is the input itself, others cannot be its members, so they become metadata.
     """
     if not has_header:
         members = ("input", "groundTruth")
@@ -176,16 +176,16 @@ def _guess_columns(header: Sequence[str], *, has_header: bool) -> list[formats.C
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as it would become."""
+    """A cell of the preview."""
 
     text: str
     kind: str = ""
-    """What it is besides a text."""
+    """Its type, if it is not a text."""
     error: str = ""
 
 
 class Sheet:
-    """A table that is about to be imported, with what a person has chosen about it."""
+    """A table to import, with the person's choices."""
 
     types = tuple(_TYPES.items())
     separators = tuple(_SEPARATORS.items())
@@ -194,7 +194,7 @@ class Sheet:
     def __init__(self, body: bytes, first_row: str, given: Mapping[str, str]) -> None:
         """Read the table; raises `Invalid`."""
         self.text, encoding = decode(body, *ENCODINGS)
-        self.is_guessed = encoding == WINDOWS  # so that the encoding may be another
+        self.is_guessed = encoding == WINDOWS  # so the encoding may be a different one
         self.first_row = first_row
         chosen = given.get("separator", "")
         asked = formats.Layout(
@@ -210,7 +210,7 @@ class Sheet:
             raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
         guesses = _guess_columns(self.table.header, has_header=asked.has_header)
         members = {column.member for column in guesses if column.key is None}
-        # Whether no name of the header says what is an input and what a good answer.
+        # Whether no name in the header identifies an input and a good answer.
         self.has_own_names_alone = asked.has_header and members.isdisjoint({"input", "groundTruth"})
         is_answer = given.get("columns") == self.shape
         self.columns = [
@@ -219,12 +219,12 @@ class Sheet:
 
     @property
     def shape(self) -> str:
-        """What the choices about columns are about: others are asked after another separator or first row."""
+        """The state for which the choices were made; another separator or first row resets them."""
         return f"{ord(self.separator)} {len(self.table.header)} {self.first_row}"
 
     @property
     def layout(self) -> formats.Layout:
-        """How the table is read."""
+        """The settings for reading the table."""
         return formats.Layout(
             separator=self.separator, has_header=self.first_row != EXAMPLE, columns=tuple(self.columns)
         )
@@ -236,7 +236,7 @@ class Sheet:
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]]:
-        """The columns with the choices of what they become, and their first cells."""
+        """The columns with the choices for their use, and their first cells."""
         shown = []
         for number, (name, column) in enumerate(zip(self.table.header, self.columns, strict=True)):
             members: list[tuple[str, Any]] = list(_MEMBERS.items())
@@ -251,7 +251,7 @@ class Sheet:
                     "column": column,
                     "member": _choice(column),
                     "members": members,
-                    # The name that it gets as a member of something else.
+                    # Its name as a member of another value.
                     "key": caption if column.key is None else column.key,
                     "cells": [_cell(column, row[number] if number < len(row) else "") for row in self.rows],
                 }
@@ -276,7 +276,7 @@ def _choice(column: formats.Column) -> str:
 
 
 def _chosen(given: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
-    """Return what a person has chosen for a column; what is no choice is what was guessed."""
+    """Return the person's choice for a column; by default the guess."""
     member, key, kind = (given.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
     if f"member-{number}" not in given or not (member in _MEMBERS or member == _choice(guess)):
         return guess
@@ -307,7 +307,7 @@ def _cell(column: formats.Column, text: str) -> Cell:
 
 _SUFFIXES: Final = {"csv": "csv", "tsv": "csv", "txt": "csv", "yaml": "promptfoo", "yml": "promptfoo"}
 MAX_SHOWN: Final = 50
-"""How many rows that fail are shown."""
+"""The number of failing rows that are shown."""
 TITLES: Final = {
     "csv": gettext_lazy("Table (CSV)"),
     "jsonl": gettext_lazy("JSON Lines"),
@@ -327,7 +327,7 @@ class ImportForm(forms.Form):
         choices=[("", gettext_lazy("By the name of the file")), *TITLES.items()],
     )
     content = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The file that was looked at (`pack_file`): what a browser sends of a text is not always that text."""
+    """The previewed file (`pack_file`), because a browser may change a text that it sends."""
 
     def clean(self) -> dict[str, Any]:
         """Add the bytes of the file as `body`, and its format; raises `ValidationError` without a file."""
@@ -353,12 +353,12 @@ class ImportForm(forms.Form):
 
 
 def pack_file(first_row: str, body: bytes) -> str:
-    """Return a file, and what its first row is, as the page holds them meanwhile: nothing is stored."""
+    """Return a file and the meaning of its first row as a text for the page; nothing is stored."""
     return f"{first_row}:{base64.b64encode(zlib.compress(body)).decode()}"
 
 
 def _unpack_file(content: str) -> tuple[str, bytes]:
-    """Return what was packed, at most `EDITOR_MAX_BODY` bytes of a file; raises `ValidationError`."""
+    """Return the packed file, at most `EDITOR_MAX_BODY` bytes; raises `ValidationError`."""
     reading = zlib.decompressobj()
     first_row, _colon, file = content.partition(":")
     try:
@@ -371,7 +371,7 @@ def _unpack_file(content: str) -> tuple[str, bytes]:
 
 
 class ImportPage(DatasetPage):
-    """Shows what an import would do and what each column becomes, and does it."""
+    """Shows the preview of an import with the use of each column, and imports."""
 
     right = Right.SAVE
 
@@ -380,7 +380,7 @@ class ImportPage(DatasetPage):
         return self.show(ImportForm())
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show what the import would do; after that, do it."""
+        """Show the preview of the import; after that, import."""
         form = ImportForm(request.POST, request.FILES)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -399,7 +399,7 @@ class ImportPage(DatasetPage):
                 layout=sheet.layout if sheet else None,
                 by=self.caller,
             )
-        except ImportRefused as error:  # it fitted when it was looked at
+        except ImportRefused as error:  # it fitted during the preview
             return self.looked_at(form, sheet, Imported(failed=list(error.failed)), status=400)
         except Invalid as error:
             issues = _sentences(error.issues[:MAX_SHOWN])
@@ -416,7 +416,7 @@ class ImportPage(DatasetPage):
     def looked_at(
         self, form: ImportForm, sheet: Sheet | None, done: Imported | None, *, status: int = 200, **more: Any
     ) -> HttpResponse:
-        """Show what would be done with the file."""
+        """Show the preview of the file."""
         given = form.cleaned_data
         failed = done.failed if done is not None else []
         return self.show(

@@ -1,4 +1,4 @@
-"""The gates of a workspace, and what they say on the pages about versions and releases."""
+"""The gates of a workspace, and their judgements on the pages about versions and releases."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from versioning.serving.grants import target_of
 
 KEPT: Final = "kept"
 PINNED: Final = "pinned"
-"""The choice of the version of the dataset that the gate is about."""
+"""The choice of the current version of the dataset for the gate."""
 RULES: Final[dict[str, Promise]] = {
     "notWorse": gettext_lazy("it is not found to be worse than live"),
     "nonInferior": gettext_lazy("it is at most … worse than live (proven)"),
@@ -93,7 +93,7 @@ def in_words(rule: Mapping[str, Any]) -> str:
 
 
 class GateForm(forms.Form):
-    """What is asked before a version goes live."""
+    """The requirements of a gate before a version goes live."""
 
     agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
     dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
@@ -173,7 +173,7 @@ class GateForm(forms.Form):
 
     @property
     def main(self) -> list[forms.BoundField]:
-        """The fields that are always seen."""
+        """The fields that are always visible."""
         return [field for field in self if field.name not in {*self.CONDITIONS, *self._OF_RULES}]
 
     @property
@@ -244,7 +244,7 @@ CONDITIONS: Final = {
     "tools": ToolPolicy.DENY.value,
     "few": TooFew.REFUSE.value,
 }
-"""The fields about how evidence has to be made, as they are at first."""
+"""The fields with the conditions of evidence, with their initial values."""
 _GATE_FIELDS: Final = {"datasetId": "dataset", "scorerIds": "scorers", "primaryScorer": "primary"}
 """Maps members of the API to form fields."""
 
@@ -268,7 +268,7 @@ class GatesPage(WorkspacePage):
             warnings = (explain_rate(rate, gate.dataset.items_count) for rate in rates)
             unpublished = [
                 key for key in gate.scorer_ids if key not in published
-            ]  # so nothing is evidence yet
+            ]  # so there is no evidence yet
             lines.append(
                 {
                     "gate": gate,
@@ -322,7 +322,7 @@ class NewGatePage(WorkspacePage):
         return self.go(self.address("gates"), said)
 
     def complete_data(self, given: QueryDict) -> QueryDict:
-        """Return what was sent, with what a form that was opened before has no fields for."""
+        """Return the sent data, completed for forms that were opened before a field existed."""
         data = given.copy()
         for name, value in self.initial().items():
             if name in CONDITIONS and name not in data:
@@ -336,7 +336,7 @@ class NewGatePage(WorkspacePage):
         return Datasets.find(form.cleaned_data["dataset"], by=self.caller).version
 
     def initial(self) -> dict[str, Any]:
-        """What the form shows at first: what a link to it says."""
+        """The initial values of the form, from the link to it."""
         given = self.request.GET
         dataset, scorers = given.get("dataset"), given.getlist("scorer")
         if not scorers:
@@ -346,7 +346,7 @@ class NewGatePage(WorkspacePage):
 
     @cached_property
     def datasets(self) -> list[Dataset]:
-        """The datasets of the workspace, as the form lists them."""
+        """The datasets of the workspace for the form."""
         rows = Datasets.list(workspace=self.workspace.pk, by=self.caller)
         return list(rows.order_by(ByName("name"), "pk"))
 
@@ -357,7 +357,7 @@ class NewGatePage(WorkspacePage):
         return Gates.current().create(fields, agent_id=agent_id, workspace=self.workspace.pk, by=self.caller)
 
     def form(self, data: Any = None, **more: Any) -> GateForm:
-        """Return the form, with what can be chosen."""
+        """Return the form with its choices."""
         form = GateForm(data, **more)
         everyone = [("", _("every agent"))] if self.may(Right.ADMINISTER) else []
         items = ngettext_lazy("%(name)s (%(count)d item)", "%(name)s (%(count)d items)", "count")
@@ -405,7 +405,7 @@ class GatePage(NewGatePage):
 
     @property
     def agent(self) -> str:
-        """The name of the agent, or that it is for all."""
+        """The name of the agent, or the text for all agents."""
         pk = self.gate.agent_id
         return resource_name(AGENT.slug, pk) if pk else _("every agent")
 
@@ -414,7 +414,7 @@ class GatePage(NewGatePage):
         return len(self.gate.rules) == 1 and "scorerId" not in self.gate.rules[0]
 
     def initial(self) -> dict[str, Any]:
-        """The gate as it is."""
+        """The current values of the gate."""
         gate, rule = self.gate, self.gate.rules[0]
         number = rule.get(NUMBERS.get(rule["rule"], ""))
         return {
@@ -440,7 +440,7 @@ class GatePage(NewGatePage):
         return Gates.current().change(str(self.gate.pk), fields, by=self.caller)
 
     def choose_policy(self, form: GateForm) -> int | str:
-        """Return the version of the dataset; one that was chosen before stays, unless the dataset changes."""
+        """Return the version of the dataset; an earlier choice stays unless the dataset changes."""
         held = self.gate.dataset_version
         is_same = form.cleaned_data["dataset"] == str(self.gate.dataset_id)
         if held is not None and is_same and form.cleaned_data["policy"] == PINNED:
@@ -448,7 +448,7 @@ class GatePage(NewGatePage):
         return super().choose_policy(form)
 
     def form(self, data: Any = None, **more: Any) -> GateForm:
-        """Return the form, without the agent, which stays; rules that it cannot say can stay as they are."""
+        """Return the form without the agent, which cannot change; rules that it cannot show can be kept."""
         form = super().form(data, **more)
         del form.fields["agent"]
         if not self._is_simple:
@@ -492,7 +492,7 @@ SLOTS: Final = {
     "version": Slot.VERSION,
     "edit": Slot.VERSION,
 }
-"""Where it stands, by the page."""
+"""Its place, by page."""
 RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
@@ -506,11 +506,11 @@ STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
     State.MISSING: (pgettext_lazy("evidence", "Not run"), ""),
 }
 _NO_PASS: Final = (pgettext_lazy("evidence", "No answer passed"), "chip-changed")
-"""For a gate whose rules all hold although a scorer passed nothing, such as because live is as bad."""
+"""For a gate whose rules all hold although a scorer passed nothing, for example because live is as bad."""
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield what the gates say; nothing where no gate is asked."""
+    """Yield the judgements of the gates; nothing without gates."""
     resource, version, caller = shown.resource, shown.version, shown.caller
     if version.version_id == resource.active_id:
         return
@@ -531,14 +531,14 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
 
 def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
-    """Yield what the gates say of a release as a whole."""
+    """Yield the judgements of the gates about a release as a whole."""
     if shown.subject != RELEASE or not shown.is_open:
         return
     if not Gate.objects.enabled().exists():
         return
     try:
         found = Gates.current().check(Change(release_id=shown.id), by=shown.caller).gates
-    except VersioningError:  # of an item that is gone, which the page about the release says
+    except VersioningError:  # about a deleted resource, which the page about the release reports
         return
     context = {"hidden": {"release": shown.id, "next": shown.request.get_full_path()}}
     yield from _panel(Slot.ACTIONS, found, shown, shown.workspace_id, context)
@@ -557,7 +557,7 @@ def _panel(
     may_run = caller.may(Right.SAVE, workspace_id) and not context.get("is_short")
     ids = [judgement.experiment_id for judgement in found if judgement.experiment_id is not None]
     rows = Experiment.objects.in_bulk(ids)
-    # Only those who may start the missing runs see what they would cost.
+    # Only people who may start the missing runs see their estimated cost.
     by = caller if may_run else None
     lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in found]
     context = {
@@ -572,7 +572,7 @@ def _panel(
 
 
 def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None) -> Mapping[str, Any]:
-    """Return what a gate says of an agent; with what the missing run would cost, for who may start it."""
+    """Return a gate's judgement about an agent, with the missing run's cost if the person may start it."""
     gate, state = judgement.gate, judgement.state
     missing = missing_run(judgement) if by is not None else None
     cost, problems, summaries = "", list[str](), list[Summary]()
@@ -624,7 +624,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
 
 
 class RunGatesPage(WorkspacePage):
-    """Starts the experiments whose results the gates lack of a version or a release, and leads back."""
+    """Starts the experiments that the gates lack for a version or a release, then redirects back."""
 
     right = Right.SAVE
 
@@ -645,7 +645,7 @@ class RunGatesPage(WorkspacePage):
 def notes(
     _caller: Caller, _kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return who published versions without evidence, and why, for the history; one query."""
+    """Return the people and reasons of publications without evidence, for the history; one query."""
     target = target_of(resource, get_editor().code)
     events = Event.objects.filter(
         type="gate.bypassed",

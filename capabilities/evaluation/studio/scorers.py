@@ -243,12 +243,12 @@ SCORER_WORDS: Final = KindWords(
 
 
 MAX_ITEMS: Final = 50
-"""How many items of a dataset are offered."""
+"""The maximum number of items of a dataset that are offered."""
 _LONG: Final = forms.Textarea
 
 
 class TryForm(forms.Form):
-    """An answer, and what it is an answer to."""
+    """An answer and its input."""
 
     input = forms.CharField(label=gettext_lazy("Input"), required=False, strip=False, widget=_LONG)
     output = forms.CharField(label=gettext_lazy("Answer"), required=False, strip=False, widget=_LONG)
@@ -263,7 +263,7 @@ class TryForm(forms.Form):
 
     @property
     def attempt(self) -> Attempt:
-        """What is scored."""
+        """The attempt to score."""
         given = self.cleaned_data
         truth = given["ground_truth"].replace("\r\n", "\n")
         return Attempt(
@@ -286,7 +286,7 @@ class TryScorerPage(ResourcePage):
 
     @waits_for_models
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what the scorer says."""
+        """Show the outcome of the scorer."""
         self.require(Right.SAVE)
         form = TryForm(request.POST)
         if not form.is_valid():

@@ -52,7 +52,7 @@ def as_chosen(
 
 
 class PublishTogetherPage(ChosenPage):
-    """Shows what would go live, and publishes exactly these versions, all of them or none."""
+    """Shows the changes, and publishes exactly these versions, all or none."""
 
     ask_template = "releases/together_ask.html"
     spans_workspaces = False
@@ -75,7 +75,7 @@ class PublishTogetherPage(ChosenPage):
         return "" if draft.may_publish else _("You may not publish in its workspace.")
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the drafts with what would change."""
+        """Return the drafts with their changes."""
         return with_changes(offered, self.caller)
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:

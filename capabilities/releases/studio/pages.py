@@ -1,4 +1,4 @@
-"""The pages of releases, and what they add to other pages."""
+"""The pages of releases, and their additions to other pages."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class ShownItem:
 
     @property
     def publishes(self) -> bool:
-        """Whether it publishes a version, rather than unpublishing the resource."""
+        """Whether it publishes a version rather than unpublishing the resource."""
         return self.now.item.action == Action.PUBLISH
 
     @property
@@ -239,7 +239,7 @@ class ShownItem:
 def shown_items(
     items: Sequence[ReleaseItem], caller: Caller, problems: dict[tuple[str, str], list[str]]
 ) -> list[ShownItem]:
-    """Return items as a page shows them; the number of queries does not depend on the number of items.
+    """Return items in the form for pages; the number of queries does not depend on their number.
 
     `problems` has the reasons why one cannot be published, by kind and id.
     """
@@ -285,7 +285,7 @@ def shown_items(
 
 
 SHOW: Final = "show"
-"""The parameter of the list of releases that says which ones to show."""
+"""The parameter of the list of releases that selects the ones to show."""
 MINE: Final = "mine"
 QUERY: Final = urlencode({SHOW: MINE})
 """The query of the list for the person's own drafts."""
@@ -299,7 +299,7 @@ def own_drafts(caller: Caller, workspace_id: str | None = None) -> ReleaseQueryS
 
 
 def count_for(caller: Caller) -> int:
-    """Return how many open releases are the person's own."""
+    """Return the number of the person's own open releases."""
     return own_drafts(caller).count()
 
 
@@ -511,7 +511,7 @@ class NewReleasePage(WorkspacePage):
 
 ITEMS_PER_PAGE: Final = 25
 CHANGES: Final = frozenset({"save", "newer", "remove", "delete"})
-"""The buttons that change a release, and not what is live."""
+"""The buttons that change a release but not the live versions."""
 SCHEDULED: Final = gettext_lazy("Cancel the schedule before you change this release.")
 MAX_CHECKED: Final = 25
 """The maximum number of items checked on every visit: the gate queries the database for each.
@@ -643,7 +643,7 @@ class ReleasePage(WorkspacePage):
             items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
             try:
                 left = find_problems(self.editor, self.release, items, self.caller, options=options)
-            except gate.OptionRefused as refused:  # such as by a policy
+            except gate.OptionRefused as refused:  # for example by a policy
                 return [refused.code]
             return [problem.code for problem in left]
 

@@ -44,7 +44,7 @@ from versioning.serving.grants import target_of
 def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Snapshot:
     """Save the suggested wording as a draft, resolve the thread, and return the new version.
 
-    The caller saves the version. The suggester counts as an author of it, too, so neither of the two can
+    The caller saves the version. The suggester also counts as an author of it, so neither of the two can
     approve it. An open review of the version before moves to the new one. `seen` is the `state` of the
     comment that the caller looked at. Raises `Conflict` if the comment or the quoted words have changed
     since.
@@ -100,7 +100,7 @@ def _commented(subject: Subject, comment: Comment) -> dict[str, object] | None:
 
 _TYPED: Final = ("field", "quote", "body", "suggestion", "control", "line", "earlier")
 REPLIES: Final = 50
-"""How many replies the page of a thread shows."""
+"""The number of replies on the page of a thread."""
 
 
 class CommentingPage(ResourcePage):
@@ -161,7 +161,7 @@ class CommentsPage(CommentingPage):
             return {"field": name}
         if not name:
             raise Invalid.field("quote", _("Choose the field that has these words."))
-        # Where the page's script saw the words being chosen.
+        # The selection reported by the page's script.
         form = self.request.POST
         line, earlier = (
             int(text) if text.isascii() and text.isdecimal() and len(text) < len("1000000") else None

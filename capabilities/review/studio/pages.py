@@ -71,8 +71,8 @@ MAX_PEOPLE: Final = 12
 def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> dict[str, Any]:
     """Return the context of the fields in which people are chosen; takes one query.
 
-    They are the chosen members and the first others who may read drafts, those who may approve first. With
-    more members than that, others are found by their names.
+    They are the chosen members and the first others who may read drafts, approvers first. With more members,
+    others are found by their names.
     """
     name, approving = username_lookup("user"), roles_with(Right.PUBLISH)
     chosen = [stored for name in chosen if (stored := normalize_username(name)) is not None]
@@ -248,13 +248,13 @@ class Since:
     """The news of a review for a person who has looked at it before."""
 
     at: datetime.datetime
-    """When they last looked."""
+    """The time of the last look."""
     version_id: str
     """The version that they saw; empty if it still is the one under review."""
     verdicts: Sequence[Person]
     """The verdicts that other people have given since."""
     comments: int
-    """How many comments other people have written since."""
+    """The number of comments that other people have written since."""
 
     def __bool__(self) -> bool:
         """Whether there is any news."""
@@ -378,9 +378,9 @@ class ReviewPage(DifferencesPage):
         }
 
     def news(self, resource: VersionedResource, version: Snapshot | None) -> dict[str, Any]:
-        """Return what has happened since the person last looked, with the changes between the versions.
+        """Return the news since the person last looked, with the changes between the versions.
 
-        An update of the open page is no new look.
+        An automatic update of the open page is not a new look.
         """
         if self.request.method != "GET" or "X-Live" in self.request.headers:
             return {}
@@ -434,7 +434,7 @@ class ReviewPage(DifferencesPage):
         return not self.is_over and self.may(Right.SAVE)
 
     def again(self, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
-        """Show the page again, with a message; the keyboard goes on from the heading of the review."""
+        """Show the page again, with a message; the keyboard focus continues at the heading of the review."""
         return self.go(f"{self.own()}#review-title", message, level=level)
 
 
@@ -469,7 +469,7 @@ class VerdictPage(ReviewPage):
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
             return self.show(status=400, typed=body, problems=problems)
-        # The focus goes on at the beginning of the review, and not of the page; or on the page with the form.
+        # The focus continues at the beginning of the review, not of the page, or on the page with the form.
         address = safe_next_url(request, f"{self.own()}#review-title")
         return self.go(address, messages_by_verdict[VerdictValue(verdict)])
 
@@ -523,7 +523,7 @@ def assembled(page: ResourcePage, version: Snapshot) -> tuple[Preview | None, Se
         explanation = page.editor.agent.explain(page.resource_id, selector, context={}, by=page.caller)
     except Invalid as error:
         return None, error.issues
-    except NotFound:  # code leaves the instructions to the editor, and the version has none
+    except NotFound:  # the code omits the instructions, and the version has none
         return None, []
     return Preview.of(explanation, blocks_on_page(page.effective(version), page.caller)), []
 
@@ -535,7 +535,7 @@ BYPASSES: Final = (
 
 
 class PolicyForm(forms.Form):
-    """How many approvals a version needs, and who may bypass them."""
+    """The number of approvals that a version needs, and the people who may bypass them."""
 
     required = forms.TypedChoiceField(
         label=gettext_lazy("Approvals before a version goes live"),
@@ -576,7 +576,7 @@ class PolicyPage(WorkspacePage):
         return found
 
     def _reviewers(self) -> int:
-        """Return how many people may approve here: members who may publish, and superusers."""
+        """Return the number of people who may approve here: members who may publish, and superusers."""
         members = Membership.objects.filter(
             workspace=self.workspace.pk, role__in=roles_with(Right.PUBLISH), is_service=False
         )

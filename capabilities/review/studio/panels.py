@@ -1,4 +1,4 @@
-"""What reviews add to other pages of the studio: panels, lists, notes on the history, For you."""
+"""The additions of reviews to other pages of the studio: panels, lists, notes on the history, For you."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ EDITING = frozenset({EDIT, "since"})
 """The edit page, and the page that updates its buttons."""
 OWN_PAGE = "review"
 SAYING_WHY = EDITING | {"history", "version", "publish"}
-"""The pages that tell publishers why a version cannot be published."""
+"""The pages that show publishers why a version cannot be published."""
 
 
 def open_reviews(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
@@ -165,7 +165,7 @@ MAX_OPEN: Final = 500
 
 
 SHOW: Final = "show"
-"""The parameter of the list of reviews that says which ones to show."""
+"""The parameter of the list of reviews that selects the ones to show."""
 WAITING: Final = "waiting"
 QUERY: Final = urlencode({SHOW: WAITING})
 """The query of the list for the reviews that wait for the person."""
@@ -178,7 +178,7 @@ class Waiting:
     returned: Sequence[ReviewRecord] = ()
     """Reviews that they requested, or of their versions, in which a reviewer requested changes."""
     asked: Sequence[ReviewRecord] = ()
-    """Reviews for which they are asked to look, and those that lack an approval that they may give."""
+    """Reviews requested from them, and those that lack an approval that they may give."""
 
     @property
     def all(self) -> list[ReviewRecord]:
@@ -193,7 +193,7 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
     """
     if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
         return Waiting()
-    # Every page says how many there are, and often no review is open: then the rest need not be asked.
+    # Every page shows the number, and often no review is open; then the other queries are skipped.
     if not Review.objects.open().exists():
         return Waiting()
     readable: Any = Reviews.current().list(by=caller, workspace_id=workspace_id).open()
@@ -217,7 +217,7 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
 
 
 def count_for(caller: Caller) -> int:
-    """Return how many reviews wait for a person."""
+    """Return the number of reviews that wait for a person."""
     return len(waiting_for(caller).all)
 
 
@@ -338,9 +338,9 @@ def list_notes(
 
 
 def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
-    """Return what the newest versions lack, by the slug of the kind and the id.
+    """Return the missing approvals of the newest versions, by the slug of the kind and the id.
 
-    Workspaces whose drafts the caller may not read are left out.
+    Workspaces whose drafts the caller may not read are omitted.
     """
     waiting = [
         resource
@@ -399,7 +399,7 @@ def notes(
 
 
 def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[str, SafeString]]:
-    """Yield who published versions without a review, and why, if still logged; one query."""
+    """Yield the people and reasons of publications without a review, if still logged; one query."""
     # Versions in a file or in Git have no such column.
     columns = {version.version_id: getattr(version, "bypassed_by", "?") for version in versions}
     names = {version_id: name for version_id, name in columns.items() if name}

@@ -1,4 +1,4 @@
-"""Threads of comments as pages show them."""
+"""Threads of comments in the form for pages."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ from versioning.models.querysets import within
 from versioning.models.text_keys import begins
 
 THREADS: Final = 20
-"""How many threads a page shows."""
+"""The number of threads on a page."""
 REPLIES: Final = 5
-"""How many replies of each, the newest."""
+"""The number of newest replies of each thread."""
 MAX_SHOWN: Final = 1000
-"""The maximum length of a comment among others; more is left out."""
+"""The maximum length of a comment among others; more is truncated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownComment:
-    """A comment as a page shows it."""
+    """A comment in the form for pages."""
 
     comment: Comment
     text: str
     left_out: int
-    """How many characters were left out."""
+    """The number of omitted characters."""
     is_own: bool
     mentioned: Container[str] = ()
     """The user names of the people whom it mentions."""
@@ -108,7 +108,7 @@ class ShownComment:
 
     @property
     def state(self) -> str:
-        """What changes whenever the text of the comment does."""
+        """A value that changes with the text of the comment."""
         return self.comment.updated_at.isoformat()
 
 
@@ -119,7 +119,7 @@ class Thread:
     first: ShownComment
     replies: Sequence[ShownComment]
     earlier: int
-    """How many earlier replies are not shown."""
+    """The number of earlier replies that are not shown."""
     field: str
     """The name of its field; empty for the version as a whole."""
     place: str
@@ -152,7 +152,7 @@ class ThreadPage:
     """The page number, from 1."""
     pages: int
     open: int
-    """How many threads are open."""
+    """The number of open threads."""
     resolved: int
 
 
@@ -170,7 +170,7 @@ class Viewpoint:
     def page(self, target: Target, number: int = 1) -> ThreadPage:
         """Return a page of the threads that concern the version; takes five queries.
 
-        These are the threads on it, and open ones on earlier versions; of the latest version, all.
+        These are the threads on it and open ones on earlier versions; for the latest version, all threads.
         """
         resource, version = self.resource, self.version
         rows = Comment.objects.about(target).filter(parent=None)
@@ -262,7 +262,7 @@ def where(config: Config, comment: Comment, written_on: Config | None = None) ->
     """Return the place of the words of a comment in a configuration; None if no text has them.
 
     `written_on` is the configuration of the version that was commented on, if it is another one: the words
-    are followed from there. If it is unknown, the text and the line that the comment names go first.
+    are followed from there. If it is unknown, the text and the line named by the comment are tried first.
     """
     if not comment.quote or not comment.field:
         return None
@@ -283,7 +283,7 @@ def commentable(version: Snapshot) -> list[tuple[str, str]]:
 
 
 def said_in(comment: Comment, longest: int) -> str:
-    """Return the text of a comment without the block of a suggestion, which it says in a sentence instead."""
+    """Return the text of a comment with the block of a suggestion replaced by a sentence."""
     remark, wording = split_suggestion(comment.body)
     return shortened(remark or _("Suggested wording: {wording}").format(wording=wording), longest)
 
@@ -317,7 +317,7 @@ EDIT: Final = "edit"
 PARAMETER: Final = "comments"
 """The query parameter with the page number of the threads."""
 EXCERPT: Final = 300
-"""How many characters of a comment are shown where its words are marked."""
+"""The number of characters of a comment that are shown at its marked words."""
 FILES: Final[dict[str, Any]] = {
     "stylesheets": ["review/comments.css"],
     "scripts": ["review/comments.js", "review/mentions.js"],
@@ -387,7 +387,7 @@ def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
                 path=place.path,
                 words=comment.quote,
                 line=place.line,
-                start=len(before.encode("utf-16-le", "surrogatepass")) // 2,  # as JavaScript counts
+                start=len(before.encode("utf-16-le", "surrogatepass")) // 2,  # in JavaScript's units
                 by=author,
                 says=says,
                 address=address,
@@ -440,7 +440,7 @@ def _page_address(request: HttpRequest, page: ThreadPage, number: int) -> str:
 
 _COUNTED: Final = 100
 _EXCERPT: Final = 300
-"""How many characters of a comment are shown."""
+"""The number of characters of a comment that are shown."""
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
@@ -462,7 +462,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
 def waiting_for(caller: Caller) -> list[Comment]:
     """Return the last comments of the open threads that wait for the person, newest first; one statement.
 
-    These are the threads that they began, that mention them, and those about what they saved last.
+    These are the threads that they began, that mention them, and those about versions that they saved last.
     """
     if caller.user_id is None:
         return []

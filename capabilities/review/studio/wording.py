@@ -78,12 +78,12 @@ def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wordin
 
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
-    """Return what a version still needs to go live, in a sentence or two; empty if nothing."""
+    """Return the missing approvals of a version, in a sentence or two; empty if none is missing."""
     return translated(summarize_missing(missing, changes_requested_by))
 
 
 def unmet_in_words(required: int, reviewers: int) -> str:
-    """Return a warning if too few people may approve; empty if they are enough, whoever saved the version."""
+    """Return a warning if too few people may approve; empty if there are enough regardless of the author."""
     if reviewers > required:
         return ""
     there = ngettext(
@@ -193,7 +193,7 @@ class Person:
     why_not: str = ""
     """Why the verdict does not count; empty if it does, or there is none."""
     earlier: str = ""
-    """What the person did, if it was about an earlier version; instead of the verdict in a word."""
+    """The person's verdict on an earlier version, instead of the verdict in a word."""
     is_you: bool = False
     """Whether it is the reader: then the words are those of a sentence that begins with “You”."""
 
@@ -238,7 +238,7 @@ def list_people(record: ReviewRecord, caller: Caller) -> list[Person]:
 
 
 def _earlier(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
-    """Return what was decided about an earlier version and does not count for this one."""
+    """Return the verdict on an earlier version, which does not count for this one."""
     is_of_this = verdict is None or verdict.version_id == record.version_id
     if verdict is None or is_of_this or verdict.counts or verdict.ignored is not None:
         return ""
@@ -320,8 +320,8 @@ def read_record(review: Review) -> ReviewRecord:
 def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Panel]:
     """Yield the latest requests for changes in the open review, unless they have no effect.
 
-    A request stands below the field that the version under review changed. If it changed several, the
-    request stands at the side of the page.
+    A request is shown below the field that the version under review changed. If it changed several, the
+    request is at the side of the page.
     """
     by_field: dict[str, list[dict[str, Any]]] = {}
     for person in list_people(record, shown.caller):

@@ -37,7 +37,9 @@ class FeedbackCreate(RequestSchema):
 
     run_id: NotEmpty = UNCHANGED
     resource: ReferencedResource = UNCHANGED
-    version_id: Annotated[NotEmpty | None, Field(description="Null for what code defines.")] = UNCHANGED
+    version_id: Annotated[NotEmpty | None, Field(description="Null for the version defined in code.")] = (
+        UNCHANGED
+    )
     arm: NotEmpty = UNCHANGED
     name: Annotated[NotEmpty, Field(json_schema_extra={"maxLength": MAX_NAME})]
     value: Annotated[Any, Described(Value)]
@@ -79,7 +81,7 @@ class SummaryAnswer(ResponseSchema):
 
 
 class FeedbackSummary(ResponseSchema):
-    """The feedback, summed up."""
+    """The summary of the feedback."""
 
     summary: Annotated[list[SummaryAnswer], Source(lambda found: found)]
 
@@ -137,7 +139,7 @@ class FeedbackViewSet(EditorViewSet):
         given = FeedbackCreate.read(request)
         about = About(given["resource"]["kind"], given["resource"]["id"]) if "resource" in given else None
         if "runId" in given and ("versionId" in given or "arm" in given):
-            raise Invalid.field("runId", "already says which version and which arm it was")
+            raise Invalid.field("runId", "already determines the version and the arm")
         if "runId" not in given and "versionId" not in given:
             raise Invalid.field("versionId", "is required, unless runId is given")
         result = self.feedback.give(

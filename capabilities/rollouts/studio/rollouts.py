@@ -79,7 +79,7 @@ def event_address(kind: StudioKind, event: Event) -> str:
 
 ALL: Final = 10_000
 LATEST: Final = 1000
-"""How many of the latest runs of the installation are read to find out whether the key is sent."""
+"""The number of the installation's latest runs that are read to see whether the key is sent."""
 MIN_RUNS: Final = 10
 UNLIKELY: Final = 0.01
 
@@ -103,7 +103,7 @@ class Numbers:
     cost: str = ""
     """The mean cost of a run, estimated; empty if it is unknown."""
     feedback: Sequence[tuple[Summary, Sequence[tuple[str, Rate]]]] = ()
-    """The feedback by name; and its words, with how often each was given."""
+    """The feedback by name; and its words with their frequencies."""
     chart: Chart | None = None
 
     @property
@@ -141,7 +141,7 @@ def count_arms(rollout: Rollout, resource: VersionedResource, caller: Caller) ->
 
 
 def compare_in_words(arm: Numbers, live: Numbers) -> str:
-    """Return in a sentence how often an arm fails, compared with the live version; empty without runs."""
+    """Return a sentence that compares an arm's failures with the live version's; empty without runs."""
     here, there = arm.errors, live.errors
     if here is None or there is None:
         return ""
@@ -171,9 +171,9 @@ def compare_in_words(arm: Numbers, live: Numbers) -> str:
 
 
 def runs_without_key(rollout: Rollout) -> int:
-    """Return how many runs since the last change of the shares were in no arm, if no request sends the key.
+    """Return the number of runs in no arm since the last change of the shares, if no request sends the key.
 
-    Return 0 otherwise. With the key, so many runs outside all arms would happen in one of 100 rollouts.
+    Return 0 otherwise. With the key, this many runs outside all arms would occur in one of 100 rollouts.
     """
     share = sum(arm.weight for arm in rollout.placed_arms) / ALL
     rows = ServedRun.objects.filter(created_at__gte=rollout.started_at).order_by("-created_at")
@@ -276,7 +276,7 @@ FIELDS: Final = {
 }
 """Maps fields of the API to form fields."""
 LOCAL: Final = "%Y-%m-%dT%H:%M"
-"""As the browser's control for a day and a time has it."""
+"""The format of the browser's control for a day and a time."""
 ARM: Final = pgettext_lazy("variant", "new")
 """The default name of an arm."""
 
@@ -335,7 +335,7 @@ class ShareForm(forms.Form):
 
     @property
     def main(self) -> list[forms.BoundField]:
-        """The fields that are always seen, besides the share."""
+        """The fields that are always visible, besides the share."""
         return [self["key"], self["name"]]
 
     @property
@@ -348,7 +348,7 @@ class ShareForm(forms.Form):
         return any(at.errors or at.value() for _share, at in self.step_fields)
 
     def clean_key(self) -> str:
-        """Refuse what is no path, so that the page shows this together with other errors."""
+        """Refuse an invalid path, so that the page shows this together with other errors."""
         key: str = self.cleaned_data["key"].strip()
         try:
             refuse_path("bucketBy", key)
@@ -357,7 +357,7 @@ class ShareForm(forms.Form):
         return key
 
     def clean_name(self) -> str:
-        """Refuse what is no name of a variant, as above."""
+        """Refuse an invalid name of a variant, as above."""
         name: str = self.cleaned_data["name"].strip()
         if problem := label_problem(name):
             add_errors(self, Invalid.field("name", problem))
@@ -426,7 +426,7 @@ STEP_STATES: Final = {
     StepState.CANCELLED.value: pgettext_lazy("step", "cancelled"),
 }
 EARLIER: Final = 20
-"""How many earlier rollouts the page lists."""
+"""The number of earlier rollouts on the page."""
 
 
 class OneRollout(ResourcePage):
@@ -451,7 +451,7 @@ class OneRollout(ResourcePage):
         return self.resource
 
     def failed(self, error: VersioningError) -> HttpResponse:
-        """Go back to a rollout that has ended, which another person did in the meantime."""
+        """Go back to a rollout that another person has ended in the meantime."""
         if isinstance(error, RolloutEnded):
             return self.go(address(self.rollout), error.message)
         return super().failed(error)
@@ -468,7 +468,7 @@ class OneRollout(ResourcePage):
             resource_id=rollout.resource_id,
             detail__rolloutId=str(rollout.pk),
         )
-        # None as well where the log no longer knows it.
+        # Also None if it was pruned from the log.
         ending = None if is_running else endings.order_by("-position").first()
         others = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
         others = others.filter(identity=rollout.identity).exclude(pk=rollout.pk)[:EARLIER]
@@ -567,7 +567,7 @@ class WeightsPage(Target):
 
 
 class StepsPage(Target):
-    """Cancels the steps that still wait."""
+    """Cancels the pending steps."""
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         RolloutStep.objects.of(self.rollout).cancel()
@@ -687,14 +687,14 @@ class SharePage(FormPage, ResourcePage):
 
     @property
     def stored(self) -> VersionedResource:
-        """The resource; raises `NotFound` if only code defines the agent: there is nothing to try."""
+        """The resource; raises `NotFound` if only code defines the agent: there is nothing to roll out."""
         if self.with_history is None:
             raise NotFound("Nothing has been saved yet, so there is nothing to roll out.")
         return self.with_history
 
     @cached_property
     def version(self) -> Snapshot:
-        """The version to try, by default the latest."""
+        """The version to roll out, by default the latest."""
         data = self.request.POST if self.request.method == "POST" else self.request.GET
         version_id = data.get("version") or self.stored.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, version_id, by=self.caller).version

@@ -61,7 +61,7 @@ class Preset(NamedTuple):
 
     name: str
     local_time: str
-    """As the browser's control for a day and a time has it: `2026-12-24T09:00`."""
+    """In the format of the browser's control for a day and a time: `2026-12-24T09:00`."""
     day: str
     """Its day in words."""
 
@@ -79,7 +79,7 @@ FIELDS: Final = {
     "timeZone": "time_zone",
     "then.versionId": "then",
 }
-"""Maps fields of the API to form fields, where the names differ."""
+"""Maps fields of the API to form fields if the names differ."""
 
 
 class LocalTimeInput(forms.TextInput):
@@ -170,7 +170,7 @@ OFFERED: Final = 50
 
 
 class SchedulePage(ResourcePage):
-    """When to publish a version and, optionally, until when."""
+    """The time to publish a version and, optionally, the end."""
 
     tab = "history"
 
@@ -199,7 +199,7 @@ class SchedulePage(ResourcePage):
     def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
         """Schedule it, expecting the version that is currently forecast to be live.
 
-        Raises `Invalid` for a time and if the forecast says that this very version is live then.
+        Raises `Invalid` for an invalid time, and if this version is expected to be live by then.
         """
         run_at = form.times.begin().run_at
         expects = read_plan(self.found).live_at(run_at, self.found.active_id)
@@ -274,7 +274,7 @@ class SchedulePage(ResourcePage):
 
 
 class ReleaseSchedulePage(WorkspacePage):
-    """When to publish a release."""
+    """The time to publish a release."""
 
     tab = "releases"
     right = Right.PUBLISH
@@ -345,7 +345,7 @@ def _choice(version: Snapshot) -> str:
 
 
 def _confirmation(schedule: Schedule) -> tuple[str, int]:
-    """Return the message about a new schedule and its level; if it would fail, a warning that says why."""
+    """Return the message about a new schedule and its level; if it would fail, a warning with the reason."""
     Schedules.current().judge([schedule])
     level = messages.WARNING if schedule.problems else messages.SUCCESS
     sentences = [will_happen(schedule), twice(schedule), *list_warnings(schedule)]
@@ -366,7 +366,7 @@ class OneSchedulePage(WorkspacePage):
         return found
 
     def after(self, schedule: Schedule) -> str:
-        """Return the next address: where the person came from, or the calendar."""
+        """Return the next address: the previous page, or the calendar."""
         return safe_next_url(self.request, self.address("calendar"))
 
     def ended(self, schedule: Schedule) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Schedules in sentences and links, and what they add to other pages: strips, lists, For you."""
+"""Schedules in sentences and links, and their additions to other pages: strips, lists, For you."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def event_url(kind: StudioKind, event: Event) -> str:
 
 
 def when(schedule: Schedule) -> str:
-    """Return when a schedule runs, in the zone of the page, which it names, and as it was given.
+    """Return the time of a schedule in the zone of the page, which it names, and as given.
 
     For example `Fri 24 December at 09:00 Europe/Berlin (17:00 Asia/Tokyo)`.
     """
@@ -122,7 +122,7 @@ def when_element(schedule: Schedule) -> SafeString:
 
 
 def as_given(schedule: Schedule) -> str:
-    """Return the local time that a schedule was made for; empty if it is that of the zone of the page.
+    """Return the given local time of a schedule; empty if its zone is that of the page.
 
     It has its day if that is another one on the page: `Sat 25 December at 02:00 Asia/Tokyo`.
     """
@@ -144,7 +144,7 @@ def zone_to_change(schedule: Schedule) -> ZoneInfo:
 
 
 def twice(schedule: Schedule) -> str:
-    """Return which of two times it is if the local time exists twice; otherwise empty."""
+    """Return a note for a local time that exists twice; otherwise empty."""
     if not schedule.is_ambiguous:
         return ""
     message = _("%(time)s exists twice that night, because the clocks are put back; this is the first.")
@@ -188,7 +188,7 @@ def version_link(schedule: Schedule) -> SafeString:
 
 
 def will_happen(schedule: Schedule, title: str = "") -> SafeString:
-    """Return what a waiting schedule will do, on a page about its resource or its release.
+    """Return the sentence about a pending schedule, on a page about its resource or its release.
 
     `title` is that of the release, on a page about one of the resources in it.
     """
@@ -210,7 +210,7 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
 
 
 def did_not_happen(schedule: Schedule) -> SafeString:
-    """Return what a failed or missed schedule should have done, on the page of its resource or release."""
+    """Return the sentence about a failed or missed schedule, on the page of its resource or release."""
     if schedule.release_id is not None:
         return format_html(_("It did not go live on {when}."), when=when_element(schedule))
     if schedule.action == Action.UNPUBLISH:
@@ -221,7 +221,7 @@ def did_not_happen(schedule: Schedule) -> SafeString:
 
 
 def in_short(schedule: Schedule) -> str:
-    """Return what a schedule does, next to the name of its subject: `version 12 goes live`."""
+    """Return the action of a schedule, next to the name of its subject: `version 12 goes live`."""
     if schedule.release_id is None and schedule.action == Action.UNPUBLISH:
         return _("is unpublished") if schedule.state == State.SCHEDULED else _("was to be unpublished")
     if schedule.release_id is not None:
@@ -261,7 +261,7 @@ class Plan:
 
 
 def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
-    """Return rows without which a resource has no plan: its schedules, and its places in releases."""
+    """Return the rows of a resource's plan: its schedules, and its items in releases."""
     shown = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
     return [shown, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
 
@@ -314,9 +314,9 @@ def list_warnings(schedule: Schedule) -> list[SafeString]:
 
 
 def list_reasons(schedule: Schedule) -> list[SafeString]:
-    """Return what would prevent a schedule, a sentence each, next to the warning chip.
+    """Return the problems of a schedule, a sentence each, next to the warning chip.
 
-    Sentences about unexpected live versions contain what to do; the others have a link. If there are too
+    Sentences about unexpected live versions contain the remedy; the others have a link. If there are too
     many, the rest is on the page of the release.
     """
     sentences = []
@@ -404,7 +404,7 @@ BUTTON = VersionButton(
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A schedule as a strip shows it."""
+    """A schedule in the form for strips."""
 
     schedule: Schedule
     sentence: SafeString
@@ -530,7 +530,7 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_u
 def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return what goes live next of each resource; two queries, for callers who may read drafts."""
+    """Return the next schedule of each resource; two queries, for callers who may read drafts."""
     waiting = Schedules.current().list(by=caller).waiting()
     own = waiting.filter(kind=kind.slug, resource_id__in=list(resources))
     items = ReleaseItem.objects.filter(kind=kind.slug, resource_id__in=list(resources)).order_by()
@@ -547,7 +547,7 @@ def list_notes(
             following[resource_id] = schedule
     notes = {}
     for resource_id, schedule in following.items():
-        # A schedule that will fail says so, as far as a worker knows.
+        # A schedule that will fail is marked, as far as a worker knows.
         word, chip = WILL_FAIL if schedule.known_problems else STATES[State.SCHEDULED]
         page = KINDS_BY_SLUG[kind.slug].address("history", resource_id)
         if schedule.release_id is not None:
@@ -559,12 +559,12 @@ def list_notes(
 
 
 MAX_JUDGED: Final = 50
-"""How many of the person's schedules are judged: the next ones."""
+"""The number of the person's next schedules that are judged."""
 
 
 def count_for(caller: Caller) -> int:
-    """Return how many of the person's schedules failed lately, or will fail as far as a worker knows."""
-    # Every page shows it, and most people schedule nothing: then the rest need not be asked.
+    """Return the number of the person's schedules that failed recently, or will fail as far as known."""
+    # Every page shows it, and most people schedule nothing; then the other queries are skipped.
     if caller.user_id is None or not Schedule.objects.filter(author=caller.user_id).exists():
         return 0
     threatened = _own(caller).waiting().exclude(known_problems="")
@@ -614,7 +614,7 @@ def _recent_failures(caller: Caller) -> ScheduleQuerySet:
 
 @dataclass(frozen=True, kw_only=True)
 class _Subjects:
-    """What schedules are about, as far as the caller may read it."""
+    """The subjects of schedules, as far as the caller may read them."""
 
     schedules: Sequence[Schedule]
     resources: Mapping[tuple[str, str], tuple[VersionedResource, str]]
@@ -635,7 +635,7 @@ class _Subjects:
 
     @property
     def unresolved(self) -> list[Schedule]:
-        """The failed schedules whose subject is still not as they were to make it."""
+        """The failed schedules whose subject is still not in the intended state."""
         unresolved = []
         for schedule in self.schedules:
             if schedule.release_id is not None:
