@@ -1,4 +1,4 @@
-"""The client for coroutines: it performs the effects of the flows, and decides nothing."""
+"""The client for coroutines: it performs the effects of the flows and makes no decisions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
         return await self._run(self._flows.perform(call))
 
     async def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
-        """Ask a function of the application, which may be awaited, every item of a dataset.
+        """Evaluate a function of the application, possibly asynchronous, on every item of a dataset.
 
         Returns the comparison; see `editor_client.manage.experiments.evaluation` for the arguments.
         """
@@ -260,7 +260,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
             await self._run(flow)
         except Exception:
             if not self._is_closed:
-                logger.exception("work in the background has failed")
+                logger.exception("background work has failed")
 
     async def _until_closed(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for something, or until the client is closed; then raise `ClientClosed`."""

@@ -102,7 +102,7 @@ def test_a_project_defines_providers_of_its_own(servers: tuple[ModelServer, Mode
     background_loop().run(close(shared))
     with pytest.raises(ProviderUnavailable, match=r"which the application defines.*ZeroDivisionError"):
         answer_of("broken", framework)
-    with pytest.raises(ProviderUnavailable, match="returned no model"):
+    with pytest.raises(ProviderUnavailable, match="returned no pydantic-ai model"):
         Providers().model("a", {"provider": "broken", "name": "x"}, ProviderCatalog(own={"broken": broken}))
 
 

@@ -36,13 +36,17 @@ from versioning.runtime.calls import Turn
 from versioning.runtime.errors import NoModel, ProviderFailed, ProviderUnavailable
 from versioning.runtime.tools import FunctionTimedOut, call_within
 
-# Numbers as people write them.      number  = [sign] [currency [space]] (digits | groups) [point digits]
-# [exponent]             | [sign] [currency [space]] point digits [exponent]     sign    = "-" | "\u2212" |
-# "+", and no letter or digit before it     groups  = one to three digits, then groups of three, each after
-# the same separator     point   = ".", and the separator is "," or a narrow or no-break space; with `comma`,
-# the point is "," and the separator "." or such a space  Digits may be those of any script. Other characters,
-# such as units, are not read. Digits and separators in other arrangements, as in `1.2.3` or `12,34`, are
-# ambiguous.
+# Numbers as people write them.
+#
+#     number  = [sign] [currency [space]] (digits | groups) [point digits] [exponent]
+#             | [sign] [currency [space]] point digits [exponent]
+#     sign    = "-" | "\u2212" | "+", and no letter or digit before it
+#     groups  = one to three digits, then groups of three, each after the same separator
+#     point   = ".", and the separator is "," or a narrow or no-break space;
+#               with `comma`, the point is "," and the separator "." or such a space
+#
+# Digits may be those of any script. Other characters, such as units, are not read. Digits and separators in
+# other arrangements, as in `1.2.3` or `12,34`, are ambiguous.
 _SPACES: Final = "\u00a0\u2009\u202f"
 _SIGNS: Final = str.maketrans({"\u2212": "-"})
 
