@@ -60,7 +60,7 @@ from versioning.models import VersionedResource
 from versioning.serving.resolution import find_version
 
 MAX_PERIODS: Final = 2
-"""How many periods of a version a page shows; further ones are counted."""
+"""The number of periods of a version on a page; further ones are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveW
 
 
 def _words(period: Period, today: datetime.date, days: Collection[datetime.date]) -> str:
-    """Return a period in words, with times of day where days alone would not tell it from others."""
+    """Return a period in words, with times of day if days alone are ambiguous."""
     since, until = (moment and day_of(moment) for moment in (period.since, period.until))
     if since is not None and until is not None:
         if since == until and period.since is not None and period.until is not None:
@@ -151,7 +151,7 @@ class VersionLinksPage(ResourcePage):
 
 PER_PAGE: Final = 25
 APPLICATION: Final = "-"
-"""Stands in the address for versions saved by the application; no user name looks like this."""
+"""The word in the address for versions saved by the application; no user name looks like this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ class Item:
     links: Mapping[str, str]
     live: Sequence[LiveWords]
     is_current: bool
-    """Whether it is the version that work goes on from, so that restoring it would change nothing."""
+    """Whether it is the current version, so that restoring it would change nothing."""
     may_delete: bool
     is_from: bool
     """Whether it is preselected as one of the two versions to compare."""
@@ -235,7 +235,7 @@ class HistoryPage(VersionLinksPage):
         return {name: value for name, value in requested.items() if value}
 
     def _live_at(self, resource: VersionedResource, lived: LivePeriods) -> dict[str, str] | None:
-        """Return what was live at the requested time, in a sentence with a link; None without a time."""
+        """Return the version that was live at the requested time, as a sentence with a link, or None."""
         given = self.request.GET.get("at", "")
         if not given:
             return None
@@ -316,7 +316,7 @@ class HistoryPage(VersionLinksPage):
 
 
 _LINES_OF_A_BLOCK: Final = 5
-"""How many lines a block counts for, including its heading."""
+"""The number of lines that a block counts for, including its heading."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,7 +329,8 @@ class Piece:
     """The id of the referenced prompt block; empty for its own text."""
     left_out: int = 0
     path: str = ""
-    """The path of the text in the configuration, such as `instructions.2.content`; empty if it is none."""
+    """The path of the text in the configuration, such as `instructions.2.content`; empty if it is not a text.
+    """
 
 
 def split_value(name: str, value: Any, budget: PageBudget) -> list[Piece]:
@@ -368,7 +369,7 @@ SEEN_TOO_LATE: Final = gettext_lazy(
 
 class OneVersionPage(VersionLinksPage):
     def version(self) -> Snapshot:
-        """Return the version; raises `NotFound` and `Forbidden` as reading does."""
+        """Return the version; raises `NotFound` and `Forbidden` like reading."""
         wanted = self.kwargs["version"]
         found: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return found

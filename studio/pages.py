@@ -29,12 +29,12 @@ def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
 
 
 class FormPage(StudioPage, ABC):
-    """A page with one form: it is shown, and saved by one verb, whose errors stand at their fields."""
+    """A page with one form, saved by one verb, whose errors are shown at their fields."""
 
     form_class: type[forms.Form]
     template: str
     id_field: str | None = None
-    """The field at which an id stands that is taken."""
+    """The field for the error about a taken id."""
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.show(self.form())
@@ -59,11 +59,11 @@ class FormPage(StudioPage, ABC):
 
     @property
     def error_fields(self) -> Mapping[str, str]:
-        """The fields of the form, by the names that the verb has for them, where these differ."""
+        """The fields of the form, by the verb's names for them, if these differ."""
         return {}
 
     def form(self, *data: Any) -> Any:
-        """Return the form, empty or with what was posted."""
+        """Return the form, empty or with the posted values."""
         return self.form_class(*data)
 
     @abstractmethod
@@ -76,7 +76,7 @@ class FormPage(StudioPage, ABC):
         return self.page(self.template, title=str(self.title), status=status, form=form, **context)
 
     def context(self) -> dict[str, Any]:
-        """Return what the template needs besides the form."""
+        """Return the template context besides the form."""
         return {}
 
 
@@ -99,11 +99,11 @@ class ActionPage(StudioPage, ABC):
 
     @abstractmethod
     def act(self) -> str:
-        """Call the verb, and return the message about what was done."""
+        """Call the verb, and return the message about the result."""
 
     @property
     def title(self) -> StrOrPromise:
-        """The title of the page that asks, if there is one."""
+        """The title of the confirmation page, if there is one."""
         return ""
 
     @property
@@ -112,5 +112,5 @@ class ActionPage(StudioPage, ABC):
         """The address of the page after the action, or without it."""
 
     def context(self) -> dict[str, Any]:
-        """Return what the template needs besides the address to go back."""
+        """Return the template context besides the address to go back."""
         return {}

@@ -1,4 +1,4 @@
-"""Search results, as the search page and the suggestions show them."""
+"""Search results for the search page and the suggestions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from versioning.editor.catalog import Hit, TextSearch
 from versioning.models.search import MAX_LENGTH
 
 MAX_SPAN: Final = 80
-"""Up to so many characters, a result's link covers everything from its first hit to its last."""
+"""Up to this number of characters, a result's link covers everything from its first hit to its last."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Result:
     is_in_live_only: bool
     """Whether only the live version matches, not the draft on the edit page."""
     is_taken_back: bool
-    """Whether only a version matches that was taken back."""
+    """Whether only a version that was taken back matches."""
 
     @classmethod
     def of(cls, hit: Hit) -> Self:

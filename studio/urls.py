@@ -39,7 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language/", PreferencesPage.as_view()),  # its address in earlier releases
     path("density/", DensityPage.as_view(), name="density"),
     path("tour/", TourPage.as_view(), name="tour"),
-    # Scripts need it before people sign in, too.
+    # Scripts also need it before people sign in.
     path(
         "translations/<str:language>.js",
         ScriptCatalog.as_view(packages=[app.name for app in translated_apps()]),

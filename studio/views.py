@@ -29,7 +29,7 @@ from versioning.models import events
 
 
 def with_undo(message: str, address: str, value: str) -> SafeString:
-    """Return a message about what was done, with a button that undoes it.
+    """Return a message about an action, with a button that undoes it.
 
     The button posts `undo` with the value to the address, with the frame's form.
     """
@@ -52,11 +52,11 @@ class StudioPage(View):
     """A page of the studio; `as_view` admits only members of a workspace."""
 
     asks_password_again = False
-    """Whether its forms ask for the password, unless that was given recently."""
+    """Whether its forms ask for the password, unless it was entered recently."""
     position = 0
     """The position of the log before the page read anything, if the page polls for later events."""
     _is_refused = False
-    """Whether the page redirects with an error, so that what was typed may be needed again."""
+    """Whether the page redirects with an error, so that the typed text may be needed again."""
     news_address = ""
     """The address that the open page polls for later events; empty if it does not."""
 
@@ -92,7 +92,7 @@ class StudioPage(View):
             return self.failed(error)
         is_done = request.method == "POST" and isinstance(response, HttpResponseRedirect)
         if is_done and not again and not self._is_refused and isinstance(response, HttpResponse):
-            return unsaved.saved(request, response)  # the copy of what was typed is obsolete
+            return unsaved.saved(request, response)  # the copy of the typed text is obsolete
         return response
 
     def instead(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The fields of a configuration as controls: how each is shown and read back."""
+"""The fields of a configuration as controls: showing and reading back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from versioning.domain.config import Config
 
 
 def show_instructions(value: Any) -> Shown:
-    """Return the controls of the instructions; `as` says which of them apply, empty for no value."""
+    """Return the controls of the instructions; `as` names the applicable ones, empty for no value."""
     blocks = value if isinstance(value, list) else []
     text = value if isinstance(value, str) else ""
     used = "" if value is None else "text" if isinstance(value, str) else "blocks"
@@ -175,7 +175,7 @@ def read_variants(
         reading.note(below, row)
         value = read(row["value"], f"{below}.value", reading)
         rules = read_rules(row["rules"], f"{below}.rules", reading)
-        # A variant always has a value: the configuration reports what is missing in it.
+        # A variant always has a value: the configuration reports missing parts.
         variant = {"value": {} if value is None else value}
         found.append(variant if rules is None else {**variant, "rules": rules})
     return found or None
@@ -298,7 +298,7 @@ def find_mode(name: str, value: Any) -> str:
 
 
 def field_for(name: str) -> FormField:
-    """Return how a field is shown and read: with its own controls, those chosen by its kind, or as JSON."""
+    """Return the form field of a field: with its own controls, those chosen by its kind, or as JSON."""
     own = _OWN_CONTROLS.get(name)
     if own is not None:
         return own
@@ -321,9 +321,9 @@ def control_of(name: str) -> str:
 
 
 def is_chosen(name: str, control: str) -> bool:
-    """Return whether the field has the control that the words of a kind choose, and not that of another kind.
+    """Return whether the field's control is the one chosen by the words of its kind, not of another kind.
 
-    The fields of agents and blocks have their own controls, for which words choose nothing.
+    The fields of agents and blocks have their own controls, independent of words.
     """
     return control == "json" if name in _OWN_CONTROLS else control == control_of(name)
 

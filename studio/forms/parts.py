@@ -1,4 +1,4 @@
-"""A JSON object as controls, one for each of its parts; or as JSON, if they cannot say it exactly."""
+"""A JSON object as controls, one for each of its parts, or as JSON if they cannot represent it exactly."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from studio.kind_words import Part
 from versioning.domain import texts
 
 _SPARE: Final = 2
-"""How many empty rows a part with rows has."""
+"""The number of empty rows of a part with rows."""
 _WORDS: Final = {"": None, "true": True, "false": False}
 
 Json = dict[str, Any]
 
 
 def show_parts(parts: Iterable[Part], value: Any) -> Shown:
-    """Return the controls of an object; `as` says whether they or the JSON say it."""
+    """Return the controls of an object; `as` names the applicable form: controls or JSON."""
     known = {part.name: part for part in parts}
     given = value if isinstance(value, dict) else {}
     fits = given.keys() <= known.keys() and all(

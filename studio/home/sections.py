@@ -22,7 +22,7 @@ WAITING: Final = 5
 RECENT: Final = 8
 STARRED: Final = 12
 _EVENTS: Final = 2000
-"""How far back in the log to look for a person's own edits."""
+"""The number of log positions to search for a person's own edits."""
 
 Key = tuple[str, str]
 """The slug of a kind, and an id."""
@@ -34,7 +34,7 @@ class Line:
     row: Row
     star: Star
     author: str = ""
-    """Who saved its newest version, as far as the person may read that; empty for the application."""
+    """The author of its newest version that the person may read; empty for the application."""
     message: str = ""
     saved_at: datetime.datetime | None = None
     edited_at: datetime.datetime | None = None
@@ -60,7 +60,7 @@ class Sections:
     """How many resources the person has starred and may read, up to one more than is shown."""
 
     def without(self, addresses: Collection[str]) -> Sections:
-        """Return the same without those recent resources that the page links to already."""
+        """Return the same without recent resources that the page already links to."""
         return replace(self, recent=[line for line in self.recent if line.row.address not in addresses])
 
 
@@ -86,7 +86,7 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
 
 
 class _Touched(NamedTuple):
-    """When the person last edited and last opened the resource with an id."""
+    """The times at which the person last edited and last opened the resource with an id."""
 
     edited_at: datetime.datetime | None
     identity: UUID | None

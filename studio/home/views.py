@@ -1,4 +1,4 @@
-"""The home page: what is for the person, waiting drafts, recent and starred resources, activity."""
+"""The home page: tasks, waiting drafts, recent and starred resources, activity."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from versioning.domain.access import Caller
 from versioning.editor.catalog import Waiting, Whose
 
 WORKSPACES: Final = 6
-"""How many workspaces the introduction names."""
+"""The number of workspaces that the introduction names."""
 
 
 def introduce(caller: Caller) -> dict[str, Any] | None:
-    """Return what the introduction says of the caller; None for a person without a role."""
+    """Return the introduction's text about the caller; None for a person without a role."""
     if caller.everywhere is not None:
         return {"role_name": role_name(caller.everywhere), "role": caller.everywhere}
     if not caller.roles:
@@ -42,7 +42,7 @@ def introduce(caller: Caller) -> dict[str, Any] | None:
 
 SHOWN: Final = 8
 NEWS: Final = 5
-"""How many events that concern the person are shown; the notifications have all."""
+"""The number of events that concern the person on the page; the notifications have all."""
 
 
 class HomePage(StudioPage):

@@ -1,4 +1,4 @@
-"""Pages that ask for confirmation before an action that affects others, and show who is affected."""
+"""Pages that ask for confirmation before an action that affects others, and show the effects."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ MAX_NAMED_DRAFTS: Final = 50
 class ConfirmPage(DependentsPage, ABC):
     """Shows the effects of an action, and performs it once confirmed.
 
-    If the resource was changed since the page was opened, nothing is done and the page says so.
+    If the resource was changed since the page was opened, nothing is done and the page shows a message.
     """
 
     right = Right.PUBLISH
     takes_down = False
-    """Whether nothing of the resource is served afterwards, so that the gate is asked."""
+    """Whether no version of the resource is served afterwards, so that the gate checks it."""
 
     @property
     @abstractmethod
@@ -84,7 +84,7 @@ class ConfirmPage(DependentsPage, ABC):
 
     @cached_property
     def refusal(self) -> VersioningError | None:
-        """Why the gate refuses to take the resource down, such as because a rollout is running."""
+        """Why the gate refuses to take the resource down, for example because a rollout is running."""
         if not self.takes_down:
             return None
         return gate.refusal(TakeDownRequest(resource=self.record, caller=self.caller), self.editor.code)
@@ -137,7 +137,7 @@ class UnpublishPage(ConfirmPage):
 
     @property
     def _label_sentences(self) -> list[str]:
-        """Return a sentence about the labels by which applications still get a version, if there are any."""
+        """Return a sentence about the labels through which applications still get a version, if any."""
         released = self.record.labels.filter(released=True).order_by("name").values_list("name", flat=True)
         if not released:
             return []
@@ -234,7 +234,7 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def shows_dependents(self) -> bool:
-        """Return False for public: making an agent public takes nothing away."""
+        """Return False for public: making an agent public does not affect dependents."""
         return self.other is Visibility.PRIVATE
 
     def sentences(self) -> list[str]:

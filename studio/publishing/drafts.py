@@ -1,4 +1,4 @@
-"""Drafts in lists, before they are published: what each would change, and what it would replace."""
+"""Drafts in lists before publishing, with their changes and the live versions."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ Key = tuple[str, str]
 class Changes:
     fields: Sequence[FieldDifference]
     is_whole: bool
-    """Whether all of it is on the page; otherwise the page that compares the versions has it."""
+    """Whether the page shows all of it; otherwise it links to the comparison."""
     prefix: str
     """The prefix of the ids in its part of the page."""
 
@@ -273,10 +273,10 @@ class Texts:
 
 
 def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, Changes]:
-    """Return what publishing each would change; one query.
+    """Return the changes of publishing each; one query.
 
-    The drafts share the budget of a page. Short ones are shown first, so that a long one leaves nothing out
-    but itself.
+    The drafts share the budget of a page. Short ones are shown first, so that a long one truncates only
+    itself.
     """
     configs = [texts.of(version) for draft in drafts for version in (draft.newest, draft.live)]
     listed = [config.get("instructions") for config in configs if config is not None]
@@ -306,8 +306,8 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
 def find_refusals(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, str]:
     """Return why the gate would refuse drafts that are published one after the other, blocks first.
 
-    The number of queries does not depend on the number of drafts. Those with texts that are too long to be
-    read are not asked about.
+    The number of queries does not depend on the number of drafts. Drafts with texts beyond the read limit are
+    skipped.
     """
     judged = [draft for draft in drafts if texts.of(draft.newest) is not None]
     blocks = [draft for draft in judged if draft.kind.is_shown]

@@ -47,7 +47,7 @@ class ShownDependents:
     """(id, name, address)."""
     total: int
     hidden: int
-    """How many the caller may not see."""
+    """The number of agents that the caller may not see."""
     more: int = 0
     more_address: str = ""
 
@@ -119,7 +119,7 @@ class ReasonForm:
 
     @property
     def titles(self) -> Sequence[str | Promise]:
-        """What is done by sending the form, in the words of the applications whose checks refuse."""
+        """The actions of sending the form, in the words of the applications whose checks refuse."""
         return [additions.reasons()[code] for code in self.refusals]
 
 
@@ -155,7 +155,7 @@ def obstacle_to(
 
     `at` is when it goes live, by default now.
 
-    The gate is not asked about live versions, nor for people who may not publish.
+    The gate is not called for live versions, nor for people who may not publish.
     """
     if version is None or version.version_id == resource.active_id:
         return None
@@ -175,8 +175,8 @@ def overruled_by_reason(
 ) -> Sequence[str]:
     """Return the codes of all refusals that an admin's reason has to overrule; none if no reason would help.
 
-    `refusals` are the codes of the gate's refusals, of which a check may say only its own. `refusals_with`
-    returns those that are left with options.
+    `refusals` are the codes of the gate's refusals, which may be only those of the first check.
+    `refusals_with` returns the remaining ones with options.
     """
     known = additions.reasons()
     found = [code for code in dict.fromkeys(refusals) if code in known]
@@ -197,7 +197,7 @@ def given_reason(request: HttpRequest) -> str | None:
 
 
 def options_of(request: HttpRequest, reason: str | None) -> Options:
-    """Return the options that overrule, with the reason, what the posted `ReasonForm` said it overrules."""
+    """Return the options that overrule, with the reason, the refusals named in the posted `ReasonForm`."""
     return gate.with_reason(reason, request.POST.getlist("overrules")) if reason else NO_OPTIONS
 
 
@@ -215,7 +215,7 @@ class PublishPage(DifferencesPage, DependentsPage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the effects of publishing the version; by default the latest one.
 
-        The open page polls for changes by others, so that it can be published as soon as nothing is missing.
+        The open page polls for changes by others, so that it can be published once nothing is missing.
         """
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         self.require(Right.PUBLISH)
@@ -243,7 +243,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         except Invalid:
             return self.show(version_id, status=400)
         except Forbidden:
-            # The page shows the gate's refusal; people who lost the right see that it is gone.
+            # The page shows the gate's refusal, or that the person has lost the right.
             self.require(Right.PUBLISH)
             return self.show(version_id, status=403)
         for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
@@ -258,7 +258,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         return self.back("history", message)
 
     def _undone(self, undo: str) -> HttpResponse:
-        """Make live again what was before, unless the resource has changed since."""
+        """Restore the previous live version, unless the resource has changed since."""
         self.require(Right.PUBLISH)
         version_id, _bar, etag = undo.partition("|")
         live = self.found.active
@@ -300,7 +300,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             request = PublishRequest(resource=resource, version=version, caller=caller)
             refusal = gate.refusal(request, self.editor.code)
         if refusal is not None:
-            # Together with those of further checks, so that nothing is found out one by one.
+            # Together with those of further checks, so that all obstacles are shown at once.
             obstacle = Obstacle.of(refusal, *gate.further_refusals(request, refusal))
 
             def refusals_with(options: Options) -> list[str]:

@@ -50,7 +50,7 @@ TABS = (
     Tab(page="activity", title=gettext_lazy("Activity")),
 )
 IN_CODE: Final = "code"
-"""Stands in the address of a comparison for an agent as its code defines it."""
+"""The word in the address of a comparison for an agent as its code defines it."""
 
 
 class ResourcePage(StudioPage):
@@ -60,7 +60,7 @@ class ResourcePage(StudioPage):
     """Set by `as_view(kind=…)`."""
     tab = "change"
     offers_taken_back = False
-    """Whether the page offers a version that was taken back, since it shows what is live instead."""
+    """Whether the page offers a version that was taken back, because it shows the live one instead."""
     has_edit_form = False
     """Whether the page has the form `edit-form`, which actions may save first."""
 
@@ -91,7 +91,7 @@ class ResourcePage(StudioPage):
     def resource(self) -> VersionedResource | None:
         """The resource with its pointers; None if an agent is only defined in code.
 
-        Raises `NotFound` if there is nothing that the caller may read.
+        Raises `NotFound` if the caller cannot read it.
         """
         try:
             found: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
@@ -103,7 +103,7 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def with_history(self) -> VersionedResource | None:
-        """The resource, even if only its history is left: the commits of a file that was removed."""
+        """The resource, even if only its history remains: the commits of a removed file."""
         if self.resource is not None or not self.may(Right.READ_DRAFTS):
             return self.resource
         left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
@@ -125,7 +125,7 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def taken_back(self) -> Snapshot | None:
-        """The newest version, if it was live until something older was; None for people who may not know."""
+        """The newest version, if it was live until an older one was; None without access to drafts."""
         resource = self.resource
         if resource is None or not resource.is_taken_down or not self.may(Right.READ_DRAFTS):
             return None
@@ -133,13 +133,13 @@ class ResourcePage(StudioPage):
         return resource.latest if resource.active is not None or is_code_live else None
 
     def forget(self, *more: str) -> None:
-        """Forget what was read of the resource, which has changed; `more` are further cached properties."""
+        """Clear the cached data of the resource, which has changed; `more` are further cached properties."""
         read = ("resource", "with_history", "workspace_id", "code_agent", "summary", "taken_back")
         for known in (*read, *more):
             self.__dict__.pop(known, None)
 
     def offered_again(self) -> dict[str, Any] | None:
-        """Return the version that was taken back, with what can be done with it; None if none was.
+        """Return the version that was taken back, with its actions; None if none was.
 
         It was live until an older one was published again, or an override ended.
         """
@@ -161,7 +161,7 @@ class ResourcePage(StudioPage):
             "version": version,
             "comparison": f"{self.address('compare')}?{urlencode(ids)}",
             "restore_address": self.address("restore", version.version_id),
-            # Who took it back, and when; None if the log does not know.
+            # The person and the time of taking it back; None if unknown to the log.
             "event": next(iter(found.events), None),
         }
 
@@ -199,7 +199,7 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def rights(self) -> frozenset[Right]:
-        """The caller's rights on the resource, which is readable; a page keeps those with which it began."""
+        """The caller's rights on the resource, which is readable; a page uses the same rights throughout."""
         return self.caller.rights_in(self.workspace_id) | {Right.READ}
 
     def may(self, right: Right) -> bool:
@@ -249,7 +249,7 @@ class ResourcePage(StudioPage):
         return additions.panels(shown)
 
     def blocks_in_the_way(self, obstacle: object) -> list[str]:
-        """Return the ids of unpublished blocks, if blocks that are not live keep an agent from going live."""
+        """Return the ids of unpublished blocks, if those prevent an agent from going live."""
         if obstacle is None or self.kind.is_shown or self.resource is None:
             return []
         blocks = blocks_on_page(self.effective(self.resource.current), self.caller)
@@ -317,7 +317,7 @@ class ResourcePage(StudioPage):
     def _actions(self) -> dict[str, Any]:
         """Return the caller's actions on the whole resource, the applications' first.
 
-        Those of an application that save first are `saving_actions` of a page with a form.
+        Those of an application that save first are in `saving_actions` of a page with a form.
         """
         resource, may_save, publishes = self.resource, Right.SAVE in self.rights, Right.PUBLISH in self.rights
         if resource is None:

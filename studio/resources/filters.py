@@ -32,7 +32,7 @@ from versioning.models.search import MAX_LENGTH
 
 MAX_TEXT: Final = MAX_LENGTH
 MAX_OPTIONS: Final = 40
-"""Up to so many authors, labels or tags form a select list; with more, typed text is completed."""
+"""Up to this number, authors, labels or tags form a select list; with more, typed text is completed."""
 OLD_STATES: Final = {
     "Published": ResourceState.PUBLISHED.value,
     "Changed": ResourceState.CHANGED.value,
@@ -108,7 +108,7 @@ class FilterForm(forms.Form):
             one.widget.attrs |= {"class": "input", "dir": "auto"}
 
     def _offer(self, name: str, names: list[str]) -> None:
-        """Offer the choices: as a list while it is short, otherwise as suggestions while a person types."""
+        """Offer the choices as a short list, or as suggestions for typed text."""
         given = str(self.data.get(name, ""))
         if len(names) > MAX_OPTIONS:
             self.suggested[name] = names
@@ -125,7 +125,7 @@ class FilterForm(forms.Form):
         return known_name(typed) if typed else ""
 
     def clean_label(self) -> str:
-        """Return the name as labels have it: without capitals."""
+        """Return the name in the form of labels: in lower case."""
         return caseless(self.cleaned_data["label"])
 
     @cached_property
@@ -145,7 +145,7 @@ class FilterForm(forms.Form):
 
     @cached_property
     def given(self) -> dict[str, str]:
-        """The valid values as they appear in an address, without the page."""
+        """The valid values in the form of an address, without the page."""
         usual = ("order", USUAL_ORDER)
         valid = [(name, value) for name, value in self.cleaned_data.items() if value]
         return {name: "1" if value is True else value for name, value in valid if (name, value) != usual}
@@ -240,8 +240,8 @@ class Folder:
 def tree(counts: Mapping[str, int], current: str) -> tuple[Sequence[Folder], int]:
     """Return the top folders with their subfolders, and the number of omitted folders.
 
-    `counts` has the number of resources below each folder. The largest folders are shown, and those that lead
-    to the current one.
+    `counts` has the number of resources below each folder. The largest folders are shown, and the parents of
+    the current one.
     """
     largest = sorted(counts, key=lambda path: (-counts[path], path))[:MAX_FOLDERS]
     shown = sorted({*largest, *(path for path in counts if current.startswith(path))})
@@ -262,7 +262,7 @@ def tree(counts: Mapping[str, int], current: str) -> tuple[Sequence[Folder], int
 
 
 MATCHING: Final = "matching"
-"""The field by which a form names all that a list shows, on any page of it: `agent?state=changed`."""
+"""The field with which a form selects all entries of a list, on every page: `agent?state=changed`."""
 
 
 def value_of_matching(kind: StudioKind, query: str) -> str:

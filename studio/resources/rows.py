@@ -25,7 +25,7 @@ from versioning.editor.bulk import MAX_CHOSEN, Choice
 from versioning.editor.catalog import Entry, Origin, Overview, ResourceState
 
 FIELD: Final = "chosen"
-"""The checkbox of a list, with the version that it showed: `agent:team/writer:<version id>`."""
+"""The checkbox of a list, with the shown version: `agent:team/writer:<version id>`."""
 
 
 def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:

@@ -160,9 +160,9 @@ class StarPage(ResourcePage):
 
 FIELDS: Final = ("name", "id", "workspace", "text", "choice")
 _USUAL_ID: Final = re.compile(r"[A-Za-z0-9._/-]*")
-"""Ids may hold nearly everything; only with these characters addresses and programs show them as they are."""
+"""Ids can contain nearly all characters; only with these do addresses and programs show them unchanged."""
 _MAX_TOLD: Final = 60
-"""The length of a name in the message that its resource is saved."""
+"""The maximum length of a name in the message that its resource is saved."""
 _SPELT_OUT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 LINE_BREAK: Final = "\r\n"
 """The line break that browsers send."""
@@ -171,9 +171,9 @@ LINE_BREAK: Final = "\r\n"
 def errors_at_fields(
     error: Invalid | IdTaken | Forbidden, fields: Mapping[str, str]
 ) -> tuple[dict[str, str], int]:
-    """Return the errors of a verb that makes a resource, by field, and the status of the answer.
+    """Return the errors of a verb that creates a resource, by field, and the status of the answer.
 
-    `fields` are the fields of the form, by the names that the verb has for them, where these differ.
+    `fields` are the fields of the form, by the verb's names for them, if these differ.
     """
     if isinstance(error, Invalid):
         return {fields.get(issue.field, issue.field): issue.message for issue in error.issues}, 400
@@ -256,7 +256,7 @@ class CreatePage(StudioPage):
 
 
 def usual_id(text: str) -> str:
-    """Return an id of usual characters that is like a text: `grosses-ae` for `Großes Ä!`; may be empty."""
+    """Return an id of usual characters that resembles a text: `grosses-ae` for `Großes Ä!`; may be empty."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text.lower()).translate(_SPELT_OUT))
     segments = (
         re.sub(r"[^a-z0-9._]+", "-", re.sub(r"[^\x00-\x7f]", "", segment)) for segment in plain.split("/")
@@ -332,5 +332,5 @@ class DuplicatePage(ResourcePage):
             errors=said,
             others=[message for field, message in said.items() if field not in COPIED_FIELDS],
             workspaces=workspaces,
-            duplicate="",  # the page shows it already
+            duplicate="",  # the page already shows it
         )

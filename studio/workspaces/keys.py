@@ -108,14 +108,14 @@ class KeyRow:
 
     @property
     def limits(self) -> str:
-        """What it is limited to besides its role; empty if nothing."""
+        """Its limits besides its role; empty if none."""
         actions = [str(ACTIONS.get(Action(action), action)) for action in self.key.actions or ()]
         prefix = _("only %(prefix)s…") % {"prefix": self.key.id_prefix} if self.key.id_prefix else ""
         return " · ".join(filter(None, (", ".join(actions), prefix)))
 
     @property
     def expiry(self) -> SafeString:
-        """When it expires, as HTML; the last day where it is valid until the end of one. Empty for never."""
+        """The expiry as HTML; the last day if it is valid until the end of a day. Empty for never."""
         at = self.key.expires_at
         if at is None:
             return SafeString()

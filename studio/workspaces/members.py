@@ -55,7 +55,7 @@ class Person:
 
 
 def people_address(workspace_id: str, *, invites: bool = False, persons: bool = False) -> str:
-    """Return the address that offers members of a workspace; with `invites`, people who are none yet.
+    """Return the address that suggests members of a workspace; with `invites`, people who are not members.
 
     With `persons` it offers no service accounts.
     """
@@ -64,14 +64,14 @@ def people_address(workspace_id: str, *, invites: bool = False, persons: bool = 
 
 
 class PeoplePage(StudioPage):
-    """People, as JSON: `?workspace=acme&q=gr` for those who work there, `?inviting=acme` for others."""
+    """People, as JSON: `?workspace=acme&q=gr` for its members, `?inviting=acme` for others."""
 
     def get(self, request: HttpRequest) -> JsonResponse:
         """Return the first people whose user name or full name has the text, each once."""
         given = {name: str(value).replace("\x00", "") for name, value in request.GET.items()}
         text = given.get("q", "").strip()
         if "inviting" in given:
-            # Memberships elsewhere of people who are no members; only in workspaces in common.
+            # Memberships in other workspaces of people who are not members; only in common workspaces.
             workspace_id = given["inviting"]
             self.editor.workspace.find(workspace_id, right=Right.ADMINISTER, by=self.caller)
             elsewhere = Membership.objects.filter(within("workspace", self.caller.scope(Right.READ_DRAFTS)))
@@ -223,7 +223,7 @@ class WithdrawPage(MemberPage):
 
 
 MAX_ROLES: Final = 6
-"""How many roles the list shows of a person."""
+"""The number of roles of a person in the list."""
 MAX_KEYS: Final = 200
 
 
@@ -232,10 +232,10 @@ def access_address(username: str) -> str:
 
 
 class AccessPage(AdministrationPage):
-    """The members of the workspaces that the caller administers; with `?person=`, what one of them may do.
+    """The members of the workspaces that the caller administers; with `?person=`, the access of one of them.
 
-    Everyone sees what they may do themselves. Roles and keys in workspaces that the caller does not
-    administer are missing from what admins see of others.
+    Everyone sees their own access. Admins do not see other people's roles and keys in workspaces that they do
+    not administer.
     """
 
     def get(self, request: HttpRequest) -> HttpResponse:

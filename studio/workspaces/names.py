@@ -1,4 +1,4 @@
-"""The names of roles and workspaces; lists about several workspaces, and the part of each by itself."""
+"""The names of roles and workspaces; lists about several workspaces, grouped by workspace."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:
 def by_workspace(
     items: Iterable[T], workspace_of: Callable[[T], str], names: dict[str, str]
 ) -> list[OfWorkspace[T]]:
-    """Return the items by workspace; workspaces and items keep the order in which they come."""
+    """Return the items by workspace; workspaces and items keep their order."""
     found: dict[str, list[T]] = {}
     for item in items:
         found.setdefault(workspace_of(item), []).append(item)
@@ -71,5 +71,5 @@ CHOICES: Final[list[tuple[str, Promise]]] = [
 
 
 def role_name(role: str | None) -> str:
-    """Return the name of a role; for a key without one, that the owner's role counts."""
+    """Return the name of a role; for a key without one, that it has its owner's role."""
     return str(NAMES[role]) if role is not None else str(_("as its owner"))

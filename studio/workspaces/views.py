@@ -234,7 +234,7 @@ class RenamePage(WorkspacePage):
 
 
 MAX_ASKED: Final = 3
-"""How many admins a refusal names, and of how many workspaces."""
+"""The maximum number of admins, and of workspaces, named in a refusal."""
 
 
 def no_drafts(caller: Caller) -> Forbidden:
@@ -250,10 +250,10 @@ def no_drafts(caller: Caller) -> Forbidden:
 
 
 class ListingPage(WorkspacePage):
-    """A list of what is in one workspace; without one in its address, of what is in all.
+    """A list of the content of one workspace or, without one in its address, of all.
 
-    That page can be narrowed to a workspace by the query. It lists workspaces where the caller has the right
-    of the page, and nothing of any other.
+    That page can be narrowed to a workspace by the query. It covers only workspaces where the caller has the
+    right of the page.
     """
 
     right = Right.READ_DRAFTS
@@ -267,7 +267,7 @@ class ListingPage(WorkspacePage):
     def listed_id(self) -> str | None:
         """The workspace whose content is listed; None for all.
 
-        Raises `NotFound` and `Forbidden` for people who may not open the page, so ask for it first.
+        Raises `NotFound` and `Forbidden` for people who may not open the page, so read it first.
         """
         if self.workspace_id or not self.is_across:
             return self.workspace.pk
