@@ -85,7 +85,7 @@ class Examples:
         return self.caller.may(Right.SAVE, self.workspace_id)
 
     def all(self) -> Sequence[Example]:
-        """Return them ordered by name; none for callers who may not read drafts."""
+        """Return them ordered by name; none for callers without access to drafts."""
         return list(self._stored.defer("context_json")) if self.may_read else []
 
     def get(self, example_id: str) -> Example:

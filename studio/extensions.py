@@ -174,7 +174,7 @@ ForYou = Callable[[Caller], Iterable[TaskGroup]]
 Notes = Callable[
     [Caller, StudioKind, VersionedResource, Sequence[Snapshot]], Mapping[str, Sequence[SafeString]]
 ]
-"""Returns further notes of the history on versions, by their ids; for callers who may read drafts.
+"""Returns further notes of the history on versions, by their ids; for callers with access to drafts.
 
 The number of queries does not depend on the number of versions.
 """

@@ -1,6 +1,6 @@
 """Per-person data of the studio: preferences, saved filters, examples of contexts, and open edit pages.
 
-None of it is versioned or logged: it does not affect what is served.
+None of it is versioned or logged: it does not affect served versions.
 """
 
 from __future__ import annotations

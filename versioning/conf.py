@@ -315,7 +315,7 @@ def declared_settings() -> Collection[Setting]:
 def apply_default(setting: Setting) -> None:
     """Add a setting that the project does not set to Django's settings, so that it works like any other.
 
-    Its value is the default, or what the project's function `EDITOR_READ_SETTING` returns for the `Setting`.
+    Its value is the default, or the result of the project's function `EDITOR_READ_SETTING` for the `Setting`.
     """
     if not hasattr(settings, setting.name):
         read = getattr(settings, "EDITOR_READ_SETTING", attrgetter("default"))

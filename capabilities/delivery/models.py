@@ -151,7 +151,7 @@ class Webhook(models.Model):
         events.record(f"webhook.{what}", by=by, workspace_id=self.workspace_id, **about)
 
     def record_health(self, attempts: Iterable[DeliveryAttempt]) -> DisabledReason | None:
-        """Store what attempts show of the receiver; return the reason if the webhook has to be disabled."""
+        """Store the receiver's health from attempts; return the reason if the webhook has to be disabled."""
         reason = None
         for attempt in attempts:
             if attempt.is_success:

@@ -202,7 +202,7 @@ def _people_in(text: str, workspace_id: str) -> abc.Collection[Any]:
         user = next((exact[name] for name in possible if name in exact), None) or _find_alike(possible)
         if user is not None:
             people[user.pk] = user
-    # People who may read drafts in the workspace.
+    # People with access to drafts in the workspace.
     members = Membership.objects.filter(
         workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS), is_service=False
     )

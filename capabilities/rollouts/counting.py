@@ -228,7 +228,7 @@ class Recorder:
         os.register_at_fork(after_in_child=self.forget)  # the parent writes its own records
 
     def forget(self) -> None:
-        """Discard what is not written yet."""
+        """Discard unwritten records."""
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._counts = Counts()

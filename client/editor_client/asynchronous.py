@@ -127,7 +127,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
     async def prefetch(
         self, wanted: Iterable[str | Agent[Self] | Stored[Self, Any, Any, Any, Any]]
     ) -> list[Any]:
-        """Read what the application will need and return it, in the same order.
+        """Read resources that the application will need, and return them in the same order.
 
         A string is the id of an agent, as for `get_agent`. All are read before the first error is raised.
         """

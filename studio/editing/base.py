@@ -19,7 +19,7 @@ class EditablePage(ResourcePage):
 
     @cached_property
     def base(self) -> Snapshot | None:
-        """The version to start from: the latest, or the published one for callers who may not read drafts.
+        """The version to start from: the latest, or the published one for callers without access to drafts.
 
         If the latest was taken back, this is the live one. None if that is the code of an agent.
         """

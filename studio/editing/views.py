@@ -100,7 +100,7 @@ class EditPage(EditablePage):
     has_edit_form = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the latest version, or the published one to callers who may not read drafts."""
+        """Show the latest version, or the published one to callers without access to drafts."""
         self._hear_of_others()
         if not self.may(Right.SAVE):
             return self._to_read()

@@ -253,7 +253,7 @@ class AgentsOfBlock:
     def get(self, agent_id: str) -> BlockInAgent | None:
         """Return an agent, by default the first, with its version that refers to the block.
 
-        That is the published version if it does, otherwise the latest one for callers who may read drafts.
+        That is the published version if it does, otherwise the latest one for callers with access to drafts.
         None if neither does: only a labelled version may refer to it. Raises `NotFound` for other agents.
         """
         is_live = agent_id in self.live.ids if agent_id else bool(self.live.ids)

@@ -1,4 +1,4 @@
-"""The page for publishing: the changes, who is affected, and what prevents it."""
+"""The page for publishing: the changes, the affected agents, and the obstacles."""
 
 from __future__ import annotations
 

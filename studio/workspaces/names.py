@@ -67,7 +67,7 @@ CHOICES: Final[list[tuple[str, Promise]]] = [
     (Role.PUBLISHER.value, _("Publisher: also publishes")),
     (Role.ADMIN.value, _("Admin: also members and keys")),
 ]
-"""The roles with what they allow, for forms."""
+"""The roles with their permissions, for forms."""
 
 
 def role_name(role: str | None) -> str:

@@ -81,7 +81,7 @@ else:
 
 
 class Saved(PublishOptions):
-    """What every save can contain in addition to the snapshot fields."""
+    """The members of every save in addition to the snapshot fields."""
 
     change_message: Annotated[
         ChangeMessage | None, Field(description=f"Why; trimmed, up to {MAX_MESSAGE} characters.")
@@ -93,7 +93,7 @@ class Saved(PublishOptions):
 
 
 class Created(Saved):
-    """What creating can contain in addition to the snapshot fields."""
+    """The members of a creation in addition to the snapshot fields."""
 
     id: ResourceId = UNCHANGED
     workspace_id: NotBlank = UNCHANGED

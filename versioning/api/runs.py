@@ -166,7 +166,7 @@ class Tokens(ResponseSchema):
 
 
 class CostAnswer(ResponseSchema):
-    """An estimate of what models cost, by a price list or by `EDITOR_PRICES`."""
+    """An estimate of the cost of models, by a price list or by `EDITOR_PRICES`."""
 
     amount: Annotated[str, Field(description="A decimal number.")]
     currency: Literal["USD"]
@@ -184,7 +184,7 @@ CostOrNull = Annotated[
 
 
 class RunTokens(Tokens):
-    """The tokens of a run, sub-agents included, and what they cost."""
+    """The tokens of a run, including sub-agents, and their cost."""
 
     cost: CostOrNull
 

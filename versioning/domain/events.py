@@ -40,7 +40,7 @@ class Reach(IntEnum):
     """The readers of a resource's published version at the time of the event."""
 
     EDITORS = 0
-    """Nothing was published: users who may read drafts."""
+    """Nothing was published: users with access to drafts."""
     MEMBERS = 1
     """The members of its workspace."""
     EVERYBODY = 2

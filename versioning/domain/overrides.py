@@ -1,4 +1,4 @@
-"""Overrides of code-defined agents: what they may contain, and how they apply to the code. Pure.
+"""Overrides of code-defined agents: their contents, and applying them to the code. Pure.
 
 An override changes the instructions and tools of an agent; name, description and model stay as in the code.
 The ownership in `Agent(editor=…)` can limit this further.
@@ -118,7 +118,7 @@ def code_config(agent: CodeAgent) -> Config:
 
 
 def apply_override(agent: CodeAgent, override: Config) -> Config:
-    """Return the fields of an override that apply, limited to what the code allows."""
+    """Return the fields of an override that apply, within the limits of the code."""
     named = (field for field in APPLIED_FIELDS if field in override)
     allowed = {field: _limit_value(agent, field, override[field]) for field in named}
     return {field: value for field, value in allowed.items() if value is not None}

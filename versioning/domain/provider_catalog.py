@@ -103,7 +103,7 @@ class KnownProvider:
 
     @property
     def missing(self) -> str | None:
-        """What is missing in the environment, in words; None if everything is set."""
+        """The missing part of the environment, in words; None if everything is set."""
         if self.missing_variable is None:
             return None
         if empty := self.empty_variables:

@@ -80,7 +80,7 @@ class Snapshot(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class VersionPointers:
-    """The two pointers of a resource for which a file, not its row, decides what is published."""
+    """The two pointers of a resource whose published version is determined by a file, not its row."""
 
     active: Snapshot | None
     """The published version."""

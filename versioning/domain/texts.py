@@ -96,7 +96,7 @@ _IGNORED: Final = (
     r"\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F"
     r"\uFEFF\uFFA0\uFFF0-\uFFF8\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF"
 )
-"""What Unicode calls default ignorable, except for soft hyphens."""
+"""Unicode's default ignorable characters, except for soft hyphens."""
 _CONTROLS: Final = r"\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\u2028\u2029\uFFF9-\uFFFB"
 # Every alternative begins with the character itself, so the engine skips all others quickly.
 _VISIBLE: Final = (

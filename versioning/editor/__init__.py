@@ -1,4 +1,4 @@
-"""The use cases: what people and programs do with agents and prompt blocks.
+"""The use cases of people and programs for agents and prompt blocks.
 
     from versioning.editor import Editor
 

@@ -202,8 +202,8 @@ class Change(Generic[R]):
         gate.check_visibility(request)
         row.visibility = visibility
         self._target = None
-        # Saved now and not at the end, because the gate judges what the same request publishes by the stored
-        # state.
+        # Saved now and not at the end, because the gate judges later publications of the same request by the
+        # stored state.
         stored: Any = unguarded(type(row)._default_manager.filter(pk=row.pk))
         stored.update(visibility=visibility)
         row.touch()

@@ -286,7 +286,7 @@ def require_whole(by: Caller) -> None:
 
 
 def _what_belongs_to(workspace: Workspace) -> list[str]:
-    """Return the names, in the plural, of what prevents the deletion of a workspace."""
+    """Return the names, in the plural, of objects that prevent the deletion of a workspace."""
     found = [
         str(model._meta.verbose_name_plural)
         for model in (*map(find_model, KINDS), *OWNED)

@@ -50,7 +50,7 @@ class Place(IntEnum):
 class TextIndex(ABC):
     """The words of the documents, in one database.
 
-    `found` and `Lines.place_of` agree about what matches. All documents of a call are of one kind.
+    `found` and `Lines.place_of` have the same matches. All documents of a call are of one kind.
     """
 
     @abstractmethod

@@ -77,7 +77,7 @@ class VersionedResource(Guarded, TwoPointers):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     published_revision = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    """Counts the changes visible to callers who may not read drafts."""
+    """Counts the changes visible to callers without access to drafts."""
     published_updated_at = models.DateTimeField(null=True, editable=False)
     """When the last of these changes was made; null before the first."""
 
@@ -145,7 +145,7 @@ class VersionedResource(Guarded, TwoPointers):
 
     @property
     def published_etag(self) -> str:
-        """The entity tag for callers who may not read drafts: it changes only with data that they may see."""
+        """The entity tag for callers without access to drafts: it changes only with data that they may see."""
         state = f"{self.pk}\n{self.created_at.isoformat()}\n{self.active_id}\n{self.published_revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
@@ -248,7 +248,7 @@ class VersionedResource(Guarded, TwoPointers):
     def touch(self, *, published: bool = True) -> None:
         """Count a change of the record and set its time; the caller stores the row once, at the end.
 
-        `published` is whether callers who may not read drafts may see the change.
+        `published` is whether callers without access to drafts may see the change.
         """
         self.updated_at = timezone.now()
         self.revision += 1

@@ -155,7 +155,7 @@ def sub_agent_choice(agent_id: str, context: RequestContext, framework: Versions
 
     An entry for its id takes precedence over any `defaultStatus`, and the request over the framework. The
     framework's selectors are the application's decision and are read with its rights; otherwise a default
-    could exclude callers who may not read drafts.
+    could exclude callers without access to drafts.
     """
     sources = ((context.versions, context.by), (framework, APPLICATION))
     for versions, by in sources:

@@ -101,7 +101,7 @@ Yielded = TypeVar("Yielded", bound=Event | None)
 def consume(
     loop: asyncio.AbstractEventLoop, produce: Producer, heartbeat: float | None
 ) -> Generator[Event | None]:
-    """Yield what the producer emits on a loop of another thread; it starts with the first `next()`.
+    """Yield the producer's events from a loop of another thread; it starts with the first `next()`.
 
     Yields None after `heartbeat` seconds without an event. Closing the generator cancels the producer at
     once. The producer belongs to the request that calls this, even if that is answered by the first `next()`.

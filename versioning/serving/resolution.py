@@ -112,7 +112,7 @@ def select(
     version = label.version if label else _select_version(resource, selector)
     fallback = None
     if version is None and selector.status is Status.PUBLISHED:
-        # Only callers who may read drafts get here; for others a resource without a published version is
+        # Only callers with access to drafts get here; for others a resource without a published version is
         # missing.
         version, fallback = resource.latest, _fallback(resource, overrides_code=overrides_code)
     if version is None:

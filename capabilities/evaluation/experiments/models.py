@@ -138,7 +138,7 @@ class Experiment(models.Model):
     """The signed lock of an agent, with sub-agents and prompt blocks; or the configuration of a scorer."""
     lock_digest = models.CharField(max_length=64, blank=True)
     target_digest = models.CharField(max_length=64, blank=True)
-    """The digest of the configurations in the lock, whatever their versions; see
+    """The digest of the configurations in the lock, independent of their versions; see
     `editor_client.shared.gates`."""
     provider = models.CharField(max_length=64, blank=True)
     """The provider of the target's model, whose rate limits are respected."""

@@ -538,7 +538,7 @@ def _rubric(scorer: Config, instructions: str | None) -> str:
 
 
 def cannot_score(scorer: Config, attempt: Attempt) -> bool:
-    """Return whether a scorer does not apply to an item or lacks its reference, whatever the output is."""
+    """Return whether a scorer does not apply to an item or lacks its reference, regardless of the output."""
     try:
         if not holds(scorer.get("appliesIf"), attempt.metadata):
             return True

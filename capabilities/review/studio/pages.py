@@ -71,8 +71,8 @@ MAX_PEOPLE: Final = 12
 def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> dict[str, Any]:
     """Return the context of the fields in which people are chosen; takes one query.
 
-    They are the chosen members and the first others who may read drafts, approvers first. With more members,
-    others are found by their names.
+    They are the chosen members and the first others with access to drafts, approvers first. With more
+    members, others are found by their names.
     """
     name, approving = username_lookup("user"), roles_with(Right.PUBLISH)
     chosen = [stored for name in chosen if (stored := normalize_username(name)) is not None]

@@ -321,7 +321,7 @@ def _notes(line: ReviewLine) -> list[str]:
 def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the state of the open reviews, each with a link to it; for callers who may read drafts."""
+    """Return the state of the open reviews, each with a link to it; for callers with access to drafts."""
     readable: Any = Reviews.current().list(by=caller, kind=kind.slug).open()
     rows = [
         row

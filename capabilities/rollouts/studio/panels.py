@@ -80,7 +80,7 @@ def notes(
 def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the running shares, and the runs of the last days; for callers who may read drafts."""
+    """Return the running shares, and the runs of the last days; for callers with access to drafts."""
     ids = [
         resource_id
         for resource_id, workspace_id in resources.items()

@@ -586,7 +586,7 @@ class StopPage(Target):
 
 
 class CompletePage(OneRollout, DifferencesPage):
-    """Shows what changes for everyone else, and makes the version of an arm live."""
+    """Shows the changes for everyone else, and makes the version of an arm live."""
 
     right = Right.PUBLISH
 

@@ -530,7 +530,7 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_u
 def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the next schedule of each resource; two queries, for callers who may read drafts."""
+    """Return the next schedule of each resource; two queries, for callers with access to drafts."""
     waiting = Schedules.current().list(by=caller).waiting()
     own = waiting.filter(kind=kind.slug, resource_id__in=list(resources))
     items = ReleaseItem.objects.filter(kind=kind.slug, resource_id__in=list(resources)).order_by()

@@ -59,7 +59,7 @@ class Record(CachedResult):
     status: Literal["published", "draft"] | None = None
     active_version_id: str | None = None
     latest_version_id: str | None = None
-    """None also for a caller who may not read drafts."""
+    """None also for a caller without access to drafts."""
     resolved_version_id: str | None = None
     has_draft: bool | None = None
     author_id: str | None = None

@@ -102,7 +102,7 @@ class Turns:
         self._busy: Future[None] | None = None
 
     def take(self) -> Future[None] | None:
-        """Take the turn and return None, or return what completes when the current holder ends."""
+        """Take the turn and return None, or return a future that completes when the current holder ends."""
         with self._lock:
             if self._busy is not None:
                 return self._busy

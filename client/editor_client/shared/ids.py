@@ -1,4 +1,4 @@
-"""Ids of resources and names of labels: what is allowed, and the file name of an id."""
+"""Ids of resources and names of labels: their rules, and the file name of an id."""
 
 from __future__ import annotations
 

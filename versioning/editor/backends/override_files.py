@@ -1,8 +1,8 @@
 """Agents whose overrides are files under Git. Agents that code does not define are ordinary rows.
 
 The file is authoritative: its current content is published. Rows hold the drafts, and Git holds the history.
-The active pointer of a row remembers what the editor published last; newer versions are drafts. If the file's
-content differs, it was edited by hand, and the next edit starts from it.
+The active pointer of a row is the editor's last publication; newer versions are drafts. If the file's content
+differs, it was edited by hand, and the next edit starts from it.
 """
 
 from __future__ import annotations

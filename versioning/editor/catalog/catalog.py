@@ -183,7 +183,7 @@ class Found(Sequence[Entry]):
         """The rows to count, without the versions that only the order by name needs."""
         is_by_name = order.removeprefix("-") == NAME
         ordered = self._rows
-        if is_by_name:  # callers who may read drafts see the draft's name
+        if is_by_name:  # callers with access to drafts see the draft's name
             latest, active = ByName("latest_version__name"), ByName("active_version__name")
             ordered = ordered.alias(name=catalog.rows.seen_by(catalog.caller, draft=latest, published=active))
         self._keys: Any = ordered.order_by(order, "id").values_list("pk", flat=True)

@@ -45,7 +45,7 @@ class Filter:
     is_switch: bool = False
     """Whether the field is a checkbox."""
     is_quick: bool = False
-    """Whether the studio offers each choice as a link above the list, to people who may read drafts."""
+    """Whether the studio offers each choice as a link above the list, to people with access to drafts."""
     read: Callable[[Any], Any] = lambda given: given
     """Converts the field's value to the value for the criterion."""
     follows_log: bool = False

@@ -1,4 +1,4 @@
-"""Erase a person: replace the name and the address everywhere; what the person did stays."""
+"""Erase a person: replace the name and the address everywhere; records of actions stay."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ class Message:
     parts: Sequence[Part] = ()
     """The parts, if the text has references."""
     left: Mapping[str, Any] = field(default_factory=dict)
-    """What the editor has no place for."""
+    """Data that the editor has no place for."""
     is_dropped: bool = False
     """Whether it is not a message with a text, so that only its other data is kept."""
 
