@@ -63,7 +63,7 @@ class Result(_Typed, Mapping[str, Any]):
                 try:
                     values[member.name] = member.read(raw[member.json_name])
                 except (TypeError, ValueError):
-                    raise malformed(f"its {member.json_name!r} is not what it should be") from None
+                    raise malformed(f"its {member.json_name!r} has the wrong type") from None
             elif member.required:
                 raise malformed(f"it has no {member.json_name!r}")
         return cls(raw=frozen(raw), **values, **own)

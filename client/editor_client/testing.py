@@ -833,7 +833,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
                 answer = self._answer(request, content)
         except (AttributeError, LookupError, TypeError, ValueError) as problem:
             # Requests that a real editor refuses before processing.
-            refusal = not_done(f"the checking of what is inside of a field, where it met {problem!r}")
+            refusal = not_done(f"checking the content of a field, where it met {problem!r}")
             return response(refusal.status, json=refusal.body)
         except Refused as refusal:
             return response(refusal.status, json=refusal.body)

@@ -133,7 +133,7 @@ class AgentPartsAnswer(ResponseSchema):
     resolved_version_id: Annotated[str | None, Source("candidate.version_id")]
     selector: Annotated[JsonObject, Source(lambda parts: parts.candidate.selector.as_dict())]
     source: Annotated[Literal["code", "stored"], Source("candidate.source")]
-    config: Annotated[JsonObject, Field(description="The fields that are evaluated, as they are stored.")]
+    config: Annotated[JsonObject, Field(description="The stored form of the evaluated fields.")]
     prompt_blocks: Annotated[dict[str, BlockPart | None], Source("shown")]
     rollout: Annotated[JsonObject | None, Source("rule")]
     block_rollouts: Annotated[dict[str, JsonObject], Source("block_rules")]

@@ -145,7 +145,7 @@ class VersionedResource(Guarded, TwoPointers):
 
     @property
     def published_etag(self) -> str:
-        """The entity tag for callers without access to drafts: it changes only with data that they may see."""
+        """The entity tag for callers without access to drafts: it changes only with data that they see."""
         state = f"{self.pk}\n{self.created_at.isoformat()}\n{self.active_id}\n{self.published_revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 

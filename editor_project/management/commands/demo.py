@@ -27,7 +27,9 @@ class Command(BaseCommand):
     help = "Load the demo workspace once and print how to sign in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--address", default="http://127.0.0.1:8000", help="the address of the service")
+        parser.add_argument(
+            "--address", default="", help="the address of the service, such as http://127.0.0.1:8000"
+        )
         parser.add_argument("--key-file", type=Path, help="store the key in this file for the next start")
 
     @events.transaction()

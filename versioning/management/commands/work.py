@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--once",
             action="store_true",
-            help="run what is due now and exit; with code 1 if anything failed",
+            help="run work that is due now and exit; with code 1 if anything failed",
         )
 
     def handle(self, *_args: Any, once: bool, **_options: Any) -> None:
