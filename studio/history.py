@@ -11,7 +11,6 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -36,6 +35,7 @@ from studio.extensions import Action
 from studio.field_words import in_reading_order, titles, words_of
 from studio.limits import PageBudget
 from studio.named import Place, person_name
+from studio.pages import ActionPage
 from studio.publishing.views import obstacle_to, reasons
 from studio.resources.base import ResourcePage
 from studio.resources.rows import blocks_on_page
@@ -197,7 +197,7 @@ class HistoryPage(VersionLinksPage):
         if author is not None and author not in authors:
             author, among = None, set()
         timeline: Any = Timeline(found, history.versions, author=author, among=among)
-        page: Page[Entry] = Paginator(timeline, PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(timeline, PER_PAGE)
         items = self._items(found, list(page.object_list), lived)
         note = f" · {zone}" if (zone := zone_note()) else ""
         return self.page(
@@ -367,20 +367,23 @@ SEEN_TOO_LATE: Final = gettext_lazy(
 
 
 class OneVersionPage(VersionLinksPage):
+    @cached_property
     def version(self) -> Snapshot:
-        """Return the version; raises `NotFound` and `Forbidden` as reading does."""
-        wanted = self.kwargs["version"]
-        found: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
-        return found
+        """The version in the address; raises `NotFound` and `Forbidden` as reading does."""
+        version: Snapshot = self.collection.version(
+            self.resource_id, self.kwargs["version"], by=self.caller
+        ).version
+        return version
 
-    def found(self) -> VersionedResource:
-        """Return the resource, which a version always has."""
+    @property
+    def stored(self) -> VersionedResource:
+        """The resource, which a version always has."""
         if self.with_history is None:
             raise NotFound
         return self.with_history
 
     def entry(self, version: Snapshot) -> Entry:
-        resource = self.found()
+        resource = self.stored
         labels = find_labels(resource, [version]).get(version.version_id, ())
         previous = find_previous(resource, version) if self.may(Right.READ_DRAFTS) else None
         return make_entry(resource, version, labels, previous)
@@ -396,10 +399,6 @@ class OneVersionPage(VersionLinksPage):
             '<a class="link" href="{}">{}</a>', self.address("version", version.version_id), words
         )
 
-    @property
-    def expected(self) -> set[str]:
-        return {self.request.POST.get("tag", "")}
-
     def seen_too_late(self) -> HttpResponse:
         return self.back("history", str(SEEN_TOO_LATE), level=messages.ERROR)
 
@@ -409,8 +408,8 @@ class VersionPage(OneVersionPage):
         return self.show()
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        version = self.version()
-        entry, resource = self.entry(version), self.found()
+        version = self.version
+        entry, resource = self.entry(version), self.stored
         budget = PageBudget()
         periods: Sequence[Period] = ()  # for people who may not know of other versions
         if self.may(Right.READ_DRAFTS):
@@ -447,20 +446,32 @@ class VersionPage(OneVersionPage):
         )
 
 
-class RestorePage(OneVersionPage):
-    def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        try:
-            saved = self.collection.restore(self.resource_id, version, by=self.caller, expect=self.expected)
-        except EditConflict:
-            return self.seen_too_late()
+class RestorePage(ActionPage, OneVersionPage):
+    http_method_names = ("post",)
+    refusals = (EditConflict,)
+
+    @property
+    def back_address(self) -> str:
+        return self.address("history")
+
+    @property
+    def done_address(self) -> str:
+        return self.address("change") if self.request.POST.get("then") == "change" else self.back_address
+
+    def act(self) -> str:
+        saved = self.collection.restore(
+            self.resource_id, self.kwargs["version"], by=self.caller, expect=self.expected
+        )
         message = _(
             "{copy} is a copy of {source}, and a draft: what is live stays live until the draft is published."
         )
         if saved.resource.repeats_live:
             message = _("{copy} is a copy of {source}, and is the same as what is live.")
-        told = format_html(message, copy=self.link(saved.version), source=self.link(self.version()))
-        next_page = "change" if request.POST.get("then") == "change" else "history"
-        return self.back(next_page, self.with_next_steps(told, saved.resource, saved.version))
+        message = format_html(message, copy=self.link(saved.version), source=self.link(self.version))
+        return self.with_next_steps(message, saved.resource, saved.version)
+
+    def refusal_in_words(self, error: Any) -> str:
+        return str(SEEN_TOO_LATE)
 
 
 class LabelsPage(VersionPage):
@@ -488,7 +499,7 @@ class LabelsPage(VersionPage):
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)
-        before = self.found().labels.select_related("version").filter(name=name).first()
+        before = self.stored.labels.select_related("version").filter(name=name).first()
         _version, label = self.collection.label(
             self.resource_id, name, version_id, released=released, by=self.caller, expect=self.expected
         )
@@ -509,29 +520,42 @@ class LabelsPage(VersionPage):
         return _("The label %(label)s is removed.") % {"label": name}
 
 
-class DeleteVersionPage(OneVersionPage):
-    def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        found = self.version()
-        return self.page(
-            "studio/history/version_delete.html",
-            title=_("Delete %(version)s?") % {"version": reference_to(found)},
-            version=found,
-            entry=self.entry(found),
-            version_address=self.address("version", found.version_id),
-        )
+class DeleteVersionPage(ActionPage, OneVersionPage):
+    template = "studio/history/version_delete.html"
+    refusals = (Invalid,)
 
-    def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Delete the version; an error is shown on the version's page."""
-        title = title_of(self.version())
+    @property
+    def title(self) -> str:
+        return _("Delete %(version)s?") % {"version": reference_to(self.version)}
+
+    @property
+    def back_address(self) -> str:
+        return self.address("version", self.kwargs["version"])
+
+    @property
+    def done_address(self) -> str:
+        return self.address("history")
+
+    def context(self) -> dict[str, Any]:
+        version = self.version
+        return {"version": version, "entry": self.entry(version)}
+
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         try:
-            self.collection.delete_version(self.resource_id, version, by=self.caller, expect=self.expected)
+            return super().post(request, **ids)
         except EditConflict:
             return self.seen_too_late()
-        except Invalid as error:
-            reason = {"version": title, "reason": translated(error.issues[0].message)}
-            message = _("%(version)s %(reason)s.") % reason
-            return self.go(self.address("version", version), message, level=messages.ERROR)
-        return self.back("history", _("%(version)s is deleted.") % {"version": title})
+
+    def act(self) -> str:
+        title = title_of(self.version)
+        self.collection.delete_version(
+            self.resource_id, self.kwargs["version"], by=self.caller, expect=self.expected
+        )
+        return _("%(version)s is deleted.") % {"version": title}
+
+    def refusal_in_words(self, error: Any) -> str:
+        problem = translated(error.issues[0].message)
+        return _("%(version)s %(reason)s.") % {"version": title_of(self.version), "reason": problem}
 
 
 class DownloadPage(ResourcePage):

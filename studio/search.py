@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -122,7 +121,7 @@ class SearchPage(StudioPage):
         search = search_for(text, self.caller)
         kind = KINDS_BY_SLUG.get(request.GET.get("kind", ""))
         results = Results(search, kind)
-        page = Paginator(results, PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(results, PER_PAGE)
         return self.page(
             "studio/search/search.html",
             title=_("Search: %(text)s") % {"text": text},

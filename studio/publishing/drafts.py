@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.core.paginator import Page, Paginator
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -176,7 +175,7 @@ class WaitingPage(StudioPage):
         whose = Whose(given) if given in set(Whose) else Whose.ALL
         waiting = Waiting([kind.catalog(self.caller) for kind in KINDS], whose, self.editor.cache)
         counts = waiting.counts
-        page: Page[Waits] = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(waiting, PER_PAGE)
         query = {} if whose is Whose.ALL else {"whose": whose.value}
         drafts = self._drafts(list(page.object_list))
         names = workspace_names(self.caller)

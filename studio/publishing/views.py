@@ -219,13 +219,13 @@ class PublishPage(DifferencesPage, DependentsPage):
         """
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         self.require(Right.PUBLISH)
-        return self.show(request.GET.get("version") or self.found.current.version_id)
+        return self.show(request.GET.get("version") or self.stored.current.version_id)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Publish the version that was shown; with a reason, without the required approvals."""
         if "undo" in request.POST:
             return self._undone(request.POST["undo"])
-        version_id, before = request.POST.get("version", ""), self.found.active_id
+        version_id, before = request.POST.get("version", ""), self.stored.active_id
         reason = given_reason(request)
         if reason == "":
             return self.show(version_id, status=400, reason_error=_("Say why."))
@@ -234,7 +234,7 @@ class PublishPage(DifferencesPage, DependentsPage):
                 self.resource_id,
                 version_id,
                 by=self.caller,
-                expect={request.POST.get("tag", "")},
+                expect=self.expected,
                 **options_of(request, reason),
             )
         except EditConflict:
@@ -261,7 +261,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         """Make live again what was before, unless the resource has changed since."""
         self.require(Right.PUBLISH)
         version_id, _bar, etag = undo.partition("|")
-        live = self.found.active
+        live = self.stored.active
         try:
             if version_id:
                 self.collection.publish(self.resource_id, version_id, by=self.caller, expect={etag})
@@ -273,12 +273,12 @@ class PublishPage(DifferencesPage, DependentsPage):
             return self.back("history", " ".join(reasons(error)), level=messages.ERROR)
         self.forget()
         message = _("%(version)s is no longer live.") % {"version": title_of(live) if live else ""}
-        if self.found.active is not None:
-            message = _("%(version)s is live again.") % {"version": title_of(self.found.active)}
+        if self.stored.active is not None:
+            message = _("%(version)s is live again.") % {"version": title_of(self.stored.active)}
         return self.back("history", message)
 
     @property
-    def found(self) -> VersionedResource:
+    def stored(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to publish."""
         if self.with_history is None:
             raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
@@ -287,7 +287,7 @@ class PublishPage(DifferencesPage, DependentsPage):
     def show(
         self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any
     ) -> HttpResponse:
-        resource, caller = self.found, self.caller
+        resource, caller = self.stored, self.caller
         is_latest = version_id == resource.latest_id
         if is_latest and self.may(Right.PUBLISH):
             version = resource.latest

@@ -31,7 +31,7 @@ from studio.resources.rows import Summary, blocks_on_page, find_stars
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
-from versioning.domain.errors import Forbidden, NotFound
+from versioning.domain.errors import Forbidden, Message, NotFound
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
@@ -344,6 +344,29 @@ class ResourcePage(StudioPage):
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
         links = [(action.title, action.address) for action in added if action not in saving]
         return {"actions": [*links, *own], "saving_actions": saving}
+
+
+class VersionFormPage(ResourcePage):
+    """A page with a form about one version: `version` in the query or in the form, by default the latest."""
+
+    tab = "history"
+    nothing_stored: Message
+    """The error for an agent that only code defines."""
+
+    @property
+    def stored(self) -> VersionedResource:
+        """The resource; raises `NotFound` if nothing of it is stored."""
+        if self.with_history is None:
+            raise NotFound(self.nothing_stored)
+        return self.with_history
+
+    @cached_property
+    def version(self) -> Snapshot:
+        """The version; raises `NotFound` and `Forbidden` as reading does."""
+        fields = self.request.POST if self.request.method == "POST" else self.request.GET
+        version_id = fields.get("version") or self.stored.current.version_id
+        version: Snapshot = self.collection.version(self.resource_id, version_id, by=self.caller).version
+        return version
 
 
 def proposed_copy(resource_id: str) -> str:

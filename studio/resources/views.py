@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -61,7 +60,7 @@ class ListPage(StudioPage):
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller, known=known)
         wanted = form.wanted
         found = catalog.search(wanted, order=form.sorting, cache=self.editor.cache)
-        page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(found, PER_PAGE)
         rows = self._rows(list(page.object_list))
         folders, folders_left_out = tree(known.folders, wanted.get("folder", ""))
         return self.page(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import messages
 from django.contrib.admin.utils import quote, unquote
 from django.core.validators import MaxValueValidator
 from django.http import HttpRequest, HttpResponse
@@ -22,8 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from studio import additions, site
 from studio.extensions import WorkspaceTab
 from studio.navigation import Link, Row
-from studio.pages import FormPage
-from studio.pages import add_errors as add_errors  # noqa: PLC0414  extensions import it from here
+from studio.pages import ActionPage, FormPage
 from studio.permissions import EditorAdmin
 from studio.translation import translated
 from studio.views import StudioPage
@@ -219,18 +217,21 @@ class CreateWorkspacePage(FormPage, AdministrationPage):
         return {"list_address": reverse(f"{ROUTE}changelist")}
 
 
-class RenamePage(WorkspacePage):
+class RenamePage(ActionPage, WorkspacePage):
     http_method_names = ("post",)
+    refusals = (Invalid,)
 
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        try:
-            renamed = self.verbs.rename(self.workspace_id, request.POST.get("name", ""), by=self.caller)
-        except Invalid as error:
-            problem = {"problem": translated(error.issues[0].message)}
-            message = gettext("Nothing was changed: the name %(problem)s.") % problem
-            return self.go(self.address("members"), message, level=messages.ERROR)
-        message = gettext("The workspace is now called %(name)s.") % {"name": renamed.name}
-        return self.go(self.address("members"), message)
+    @property
+    def back_address(self) -> str:
+        return self.address("members")
+
+    def act(self) -> str:
+        workspace = self.verbs.rename(self.workspace_id, self.request.POST.get("name", ""), by=self.caller)
+        return gettext("The workspace is now called %(name)s.") % {"name": workspace.name}
+
+    def refusal_in_words(self, error: Any) -> str:
+        problem = {"problem": translated(error.issues[0].message)}
+        return gettext("Nothing was changed: the name %(problem)s.") % problem
 
 
 MAX_ASKED: Final = 3

@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib.admin.utils import quote, unquote
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -62,8 +61,9 @@ from studio.extensions import NamedInEvent
 from studio.kinds import AGENT
 from studio.limits import PageBudget
 from studio.named import resource_name
-from studio.translation import title_of, translated
-from studio.workspaces.views import ListingPage, add_errors, address
+from studio.pages import FormPage
+from studio.translation import title_of
+from studio.workspaces.views import ListingPage, address
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, Message, NotFound, VersioningError
 from versioning.editor.catalog import LongList
@@ -173,7 +173,7 @@ class ExperimentsPage(DatasetPage):
         """Show a page of them."""
         self.listen({"workspace_id": self.workspace_id})
         rows = Experiments.list(dataset_id=self.dataset_id, by=self.caller).prefetch_related("scorers")
-        page: Any = Paginator(rows.order_by("-created_at", "pk"), PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(rows.order_by("-created_at", "pk"), PER_PAGE)
         names = ExperimentNames.of(page.object_list, self.caller)
         return self.page(
             "evaluation/experiments.html",
@@ -358,22 +358,12 @@ def summarize_preferences(here: Experiment, baseline: Experiment) -> list[str] |
     ]
 
 
-_FIELDS: Final = {
-    "targetId": "agent",
-    "selector": "version",
-    "scorerIds": "scorers",
-    "primaryScorer": "primary",
-}
-"""Maps members of the API to form fields."""
 _STATUS_CHOICES: Final = (
     ("draft", gettext_lazy("latest draft")),
     ("published", gettext_lazy("live version")),
 )
 STATUSES: Final = frozenset(status for status, _title in _STATUS_CHOICES)
 _PERCENT: Final = 100
-
-
-_SAME_BASELINE: Final = Invalid.field("baseline", Message("is the same: there is nothing to compare"))
 
 
 class StartForm(forms.Form):
@@ -472,34 +462,63 @@ class StartForm(forms.Form):
         }
 
 
-class StartPage(DatasetPage):
+class StartPage(FormPage, DatasetPage):
     """Starts an experiment, and says before what it costs."""
 
     page_of_dataset = "experiments"
     right = Right.SAVE
+    form_class = StartForm
+    template = "evaluation/start.html"
+    error_fields = {
+        "targetId": "agent",
+        "selector": "version",
+        "scorerIds": "scorers",
+        "primaryScorer": "primary",
+    }
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show the form."""
+    @property
+    def title(self) -> str:
+        return _("New experiment on %(name)s") % {"name": self.dataset.name}
+
+    def initial(self) -> dict[str, Any]:
+        query = self.request.GET
         initial: dict[str, Any] = {"scorers": self.dataset.scorer_ids}
-        initial |= {name: request.GET[name] for name in ("agent", "version") if name in request.GET}
-        found = self._find_version(initial)
-        if found is not None and found.resource.active_id not in {None, found.version.version_id}:
+        initial |= {name: query[name] for name in ("agent", "version") if name in query}
+        resolved = self._find_version(initial)
+        if resolved is not None and resolved.resource.active_id not in {None, resolved.version.version_id}:
             initial["baseline"] = PUBLISHED_BASELINE
-        return self.show(self._form(initial=initial))
+        return initial
 
-    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+    def form(self, data: Any = None) -> StartForm:
+        form: StartForm = super().form(data)
+        resolved = self._find_version(form.initial if data is None else data)
+        if resolved is not None:
+            version = resolved.version
+            offer(form, version=[(version.version_id, title_of(version)), *_STATUS_CHOICES])
+        scorers = self.scorer_choices()
+        offer_agents(form, self.workspace.pk, self.caller)
+        offer(form, scorers=scorers, primary=[("", _("the first one")), *scorers])
+        return form
+
+    def _find_version(self, selection: Mapping[str, Any]) -> Resolved[Agent] | None:
+        """Return the version that a form names by its id; None for a status, and for unknown versions."""
+        agent, version = selection.get("agent"), selection.get("version")
+        if not agent or not version or version in STATUSES:
+            return None
+        try:
+            return self.editor.agent.version(str(agent), str(version), by=self.caller)
+        except (Forbidden, Invalid, NotFound):
+            return None
+
+    def save(self, form: StartForm) -> HttpResponse:
         """Say what it costs; once that was said, start it."""
-        form = self._form(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
         try:
             plan, cost = plan_with_cost(self.dataset_id, form.request, self.caller)
             locks = [plan.target.lock, plan.baseline.lock if isinstance(plan.baseline, Target) else None]
             digests = [target_digest(lock) for lock in locks if lock is not None]
             if len(digests) > 1 and len(set(digests)) == 1:
-                add_errors(form, _SAME_BASELINE, **_FIELDS)
-                return self.show(form, status=400)
-            if request.POST.get("cells") != str(cost.cells):
+                raise Invalid.field("baseline", Message("is the same: there is nothing to compare"))
+            if self.request.POST.get("cells") != str(cost.cells):
                 limit = form.cleaned_data["tokens"]
                 return self.show(
                     form,
@@ -510,47 +529,20 @@ class StartPage(DatasetPage):
                     not_scorable=[(scorer, count) for scorer, count in cost.not_scorable.items() if count],
                 )
             started = Experiments.current().start(self.dataset_id, form.request, by=self.caller).experiment
-        except (Forbidden, NotFound):
+        except (Forbidden, NotFound, Invalid):
             raise
-        except Invalid as error:
-            add_errors(form, error, **_FIELDS)
         except VersioningError as error:
-            form.add_error(None, translated(error.message))
-        else:
-            return self.go(address_of_experiment(started))
-        return self.show(form, status=400)
+            return self.refuse(form, error.message)
+        return self.go(address_of_experiment(started))
 
-    def _find_version(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
-        """Return the version that a form names by its id; None for a status, and for unknown versions."""
-        agent, version = chosen.get("agent"), chosen.get("version")
-        if not agent or not version or version in STATUSES:
-            return None
-        try:
-            return self.editor.agent.version(str(agent), str(version), by=self.caller)
-        except (Forbidden, Invalid, NotFound):
-            return None
-
-    def _form(self, data: Any = None, **more: Any) -> StartForm:
-        form = StartForm(data, **more)
-        found = self._find_version(data or more.get("initial") or {})
-        if found is not None:
-            offer(form, version=[(found.version.version_id, title_of(found.version)), *_STATUS_CHOICES])
-        scorers = self.scorer_choices()
-        offer_agents(form, self.workspace.pk, self.caller)
-        offer(form, scorers=scorers, primary=[("", _("the first one")), *scorers])
-        return form
-
-    def show(self, form: StartForm, *, status: int = 200, **more: Any) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/start.html",
-            title=_("New experiment on %(name)s") % {"name": self.dataset.name},
+    def show(self, form: StartForm, *, status: int = 200, **context: Any) -> HttpResponse:
+        return super().show(
+            form,
             status=status,
-            form=form,
             attempts=form["attempts"].value(),
             back_address=self.own_address("experiments"),
             choices_address=self.address("agent_choices"),
-            **more,
+            **context,
         )
 
 
@@ -593,7 +585,7 @@ class ExperimentPage(OneExperimentPage):
             cells = Cell.objects.over().filter(experiment=row).order_by("pk")
             cells = cells.with_revisions().prefetch_related("scores")
             results = LongList(cells, row.done_count + row.error_count)
-            page: Any = Paginator(results, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
+            page = self.paginate(results, RESULTS_PER_PAGE)
             more = {"page": page, "results": page.object_list}
         return self.page(
             "evaluation/experiment.html",
@@ -635,7 +627,7 @@ class ExperimentPage(OneExperimentPage):
     def _comparison(self, row: Experiment, baseline: Experiment) -> dict[str, Any]:
         comparison = compare_runs(row, baseline)
         differences_first = sorted(comparison.items, key=lambda item: item.outcome is ItemOutcome.TIE)
-        page: Any = Paginator(differences_first, RESULTS_PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(differences_first, RESULTS_PER_PAGE)
         verdict = comparison.primary.verdict if comparison.primary else None
         found_nothing = verdict in {Verdict.TOO_FEW, Verdict.NO_DIFFERENCE_FOUND}
         return {
@@ -646,7 +638,7 @@ class ExperimentPage(OneExperimentPage):
             if self.may(Right.SAVE)
             else "",
             "page": page,
-            "pairs": list(pairs(row, baseline, page.object_list)),
+            "pairs": list(pairs(row, baseline, list(page))),
         }
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
@@ -772,7 +764,7 @@ class ExperimentsOfAllPage(ListingPage):
         if agent_id:
             found = found.filter(target_type=TargetType.AGENT, target_id=agent_id)
         rows = found.select_related("dataset").prefetch_related("scorers")
-        page: Any = Paginator(rows.order_by("-created_at", "pk"), PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(rows.order_by("-created_at", "pk"), PER_PAGE)
         names = ExperimentNames.of(page.object_list, self.caller, agent_id=agent_id)
         return self.page(
             "evaluation/all_experiments.html",

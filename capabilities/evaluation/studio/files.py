@@ -24,6 +24,7 @@ from capabilities.evaluation.datasets import formats
 from capabilities.evaluation.datasets.api import export_response
 from capabilities.evaluation.datasets.verbs import Datasets, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
+from studio.pages import FormPage
 from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
@@ -370,76 +371,73 @@ def _unpack_file(content: str) -> tuple[str, bytes]:
     return (EXAMPLE if first_row == EXAMPLE else ""), body
 
 
-class ImportPage(DatasetPage):
+class ImportPage(FormPage, DatasetPage):
     """Shows what an import would do and what each column becomes, and does it."""
 
     right = Right.SAVE
+    template = "evaluation/import.html"
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show the form."""
-        return self.show(ImportForm())
+    @property
+    def title(self) -> str:
+        return _("Import into %(name)s") % {"name": self.dataset.name}
 
-    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+    def form(self, data: Any = None) -> ImportForm:
+        return ImportForm() if data is None else ImportForm(data, self.request.FILES)
+
+    def save(self, form: ImportForm) -> HttpResponse:
         """Show what the import would do; after that, do it."""
-        form = ImportForm(request.POST, request.FILES)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        given = form.cleaned_data
-        looks = request.POST.get("do") != "import"
+        file, is_dry_run = form.cleaned_data, self.request.POST.get("do") != "import"
         sheet = None
         try:
-            if given["format"] == "csv":
-                sheet = Sheet(given["body"], given["first_row"], request.POST)
-            done = Datasets.import_items(
+            if file["format"] == "csv":
+                sheet = Sheet(file["body"], file["first_row"], self.request.POST)
+            imported = Datasets.import_items(
                 self.dataset_id,
-                given["body"],
-                format=given["format"],
-                dry_run=looks,
+                file["body"],
+                format=file["format"],
+                dry_run=is_dry_run,
                 encodings=ENCODINGS if sheet else (),
                 layout=sheet.layout if sheet else None,
                 by=self.caller,
             )
         except ImportRefused as error:  # it fitted when it was looked at
-            return self.looked_at(form, sheet, Imported(failed=list(error.failed)), status=400)
+            return self.show_preview(form, sheet, Imported(failed=list(error.failed)), status=400)
         except Invalid as error:
-            issues = _sentences(error.issues[:MAX_SHOWN])
+            sentences = _sentences(error.issues[:MAX_SHOWN])
             if sheet is not None:  # other choices may help
-                return self.looked_at(form, sheet, None, status=400, errors=issues)
-            for issue in issues:
+                return self.show_preview(form, sheet, None, status=400, errors=sentences)
+            for issue in sentences:
                 form.add_error(None, issue)
             return self.show(form, status=400)
-        if looks:
-            return self.looked_at(form, sheet, done)
+        if is_dry_run:
+            return self.show_preview(form, sheet, imported)
         sentence = _("New items: %(created)s. Duplicates: %(unchanged)s.")
-        return self.go(self.own_address(), sentence % {"created": done.created, "unchanged": done.unchanged})
+        counts = {"created": imported.created, "unchanged": imported.unchanged}
+        return self.go(self.own_address(), sentence % counts)
 
-    def looked_at(
-        self, form: ImportForm, sheet: Sheet | None, done: Imported | None, *, status: int = 200, **more: Any
+    def show_preview(
+        self,
+        form: ImportForm,
+        sheet: Sheet | None,
+        imported: Imported | None,
+        *,
+        status: int = 200,
+        **context: Any,
     ) -> HttpResponse:
         """Show what would be done with the file."""
-        given = form.cleaned_data
-        failed = done.failed if done is not None else []
+        file = form.cleaned_data
+        failed = imported.failed if imported is not None else []
         return self.show(
             form,
             status=status,
             is_looked_at=True,
-            done=done,
+            done=imported,
             failed=[(row.row, _sentences(row.issues)) for row in failed[:MAX_SHOWN]],
             others=max(0, len(failed) - MAX_SHOWN),
-            content=pack_file(given["first_row"], given["body"]),
-            chosen_format=given["format"],
+            content=pack_file(file["first_row"], file["body"]),
+            chosen_format=file["format"],
             sheet=sheet,
-            **more,
-        )
-
-    def show(self, form: ImportForm, *, status: int = 200, **more: Any) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/import.html",
-            title=_("Import into %(name)s") % {"name": self.dataset.name},
-            status=status,
-            form=form,
-            **more,
+            **context,
         )
 
 

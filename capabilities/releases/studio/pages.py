@@ -12,7 +12,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
@@ -50,12 +49,13 @@ from studio.kinds import KINDS, KINDS_BY_SLUG, PROMPT_BLOCK, StudioKind
 from studio.limits import MAX_MESSAGES, PageBudget, first_of, shortened
 from studio.named import resource_name
 from studio.navigation import MainPage
+from studio.pages import FormPage
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.publishing.views import ReasonForm, given_reason, options_of, overruled_by_reason, reasons
 from studio.resources.rows import FIELD, Summary, blocks_on_page, etag_field, value_of
 from studio.translation import translated
 from studio.workspaces.names import workspace_choices
-from studio.workspaces.views import ListingPage, WorkspacePage, add_errors, address
+from studio.workspaces.views import ListingPage, WorkspacePage, address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
@@ -430,7 +430,7 @@ class ReleasesPage(ListingPage):
         else:
             state = None if show == ALL else show
             listed = Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
-        page: Any = Paginator(listed, RELEASES_PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(listed, RELEASES_PER_PAGE)
         releases = list(page.object_list)
         counted = Release.objects.filter(pk__in=[release.pk for release in releases]).order_by()
         counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
@@ -476,37 +476,21 @@ def _narrowed(show: str) -> dict[str, str]:
     return {} if show == State.DRAFT else {SHOW: show}
 
 
-class NewReleasePage(WorkspacePage):
+class NewReleasePage(FormPage, WorkspacePage):
     """Creates an empty release; items are added from the pages about resources."""
 
     tab = "releases"
     right = Right.SAVE
+    form_class = ReleaseForm
+    template = "releases/new.html"
+    title = gettext_lazy("New release")
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show the form."""
-        return self.show(ReleaseForm())
+    def save(self, form: ReleaseForm) -> HttpResponse:
+        release = Releases.current().create(self.workspace.pk, by=self.caller, **form.cleaned_data)
+        return self.go(release_url(release))
 
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Create it, and show it."""
-        form = ReleaseForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        try:
-            made = Releases.current().create(self.workspace.pk, by=self.caller, **form.cleaned_data)
-        except Invalid as error:
-            add_errors(form, error)
-            return self.show(form, status=400)
-        return self.go(release_url(made))
-
-    def show(self, form: ReleaseForm, *, status: int = 200) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "releases/new.html",
-            title=_("New release"),
-            status=status,
-            form=form,
-            back_address=self.address("releases"),
-        )
+    def context(self) -> dict[str, Any]:
+        return {"back_address": self.address("releases")}
 
 
 ITEMS_PER_PAGE: Final = 25
@@ -595,7 +579,7 @@ class ReleasePage(WorkspacePage):
                 by_item[problem.resource.kind, problem.resource.resource_id] += problem_in_words(problem)
         unpublished = sum(row.action == Action.UNPUBLISH for row in rows)
         own = [problem for problem in problems or () if problem.resource is None]
-        page: Any = Paginator(rows, ITEMS_PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(rows, ITEMS_PER_PAGE)
         subject = SubjectOnPage(
             subject="release",
             id=str(release.pk),
@@ -657,7 +641,7 @@ class ReleasePage(WorkspacePage):
         if reason == "":
             return self.show(status=400, reason_error=_("Say why."))
         done = Releases.current().publish(
-            self._id, by=self.caller, expect=self._expected, **options_of(self.request, reason)
+            self._id, by=self.caller, expect=self.expected, **options_of(self.request, reason)
         )
         message = _("Published: everything went live together.")
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
@@ -682,7 +666,7 @@ class ReleasePage(WorkspacePage):
             title=typed.get("title", ""),
             description=typed.get("description", ""),
             by=self.caller,
-            expect=self._expected,
+            expect=self.expected,
         )
         return self._again(_("Saved."))
 
@@ -692,25 +676,21 @@ class ReleasePage(WorkspacePage):
             "resource": {"kind": kind, "id": resource_id},
             "versionId": self.request.POST.get("version", ""),
         }
-        Releases.current().add_items(self._id, [item], by=self.caller, expect=self._expected)
+        Releases.current().add_items(self._id, [item], by=self.caller, expect=self.expected)
         return self._again(_("The release now publishes the newer version."))
 
     def _remove(self) -> HttpResponse:
-        Releases.current().remove_item(self._id, *self._named, by=self.caller, expect=self._expected)
+        Releases.current().remove_item(self._id, *self._named, by=self.caller, expect=self.expected)
         return self._again(_("Removed from the release. Nothing else has changed."))
 
     def _delete(self) -> HttpResponse:
-        Releases.current().delete(self._id, by=self.caller, expect=self._expected)
+        Releases.current().delete(self._id, by=self.caller, expect=self.expected)
         return self.go(self.address("releases"), _("The release is deleted. What was in it stays as it is."))
 
     @property
     def _id(self) -> str:
         """The id of the release, once access is checked: it belongs to this workspace."""
         return str(self.release.pk)
-
-    @property
-    def _expected(self) -> set[str]:
-        return {self.request.POST.get("tag", "")}
 
     @property
     def _named(self) -> tuple[str, str]:

@@ -101,16 +101,6 @@ class ShownComment:
                 pieces.append(format_html('{}<strong class="mention">@{}</strong>', before, shown))
         return format_html("{}{}", SafeString("".join(pieces)), text[end:])
 
-    @property
-    def is_edited(self) -> bool:
-        """Whether the text was changed."""
-        return self.comment.updated_at != self.comment.created_at
-
-    @property
-    def state(self) -> str:
-        """What changes whenever the text of the comment does."""
-        return self.comment.updated_at.isoformat()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Thread:
@@ -136,11 +126,6 @@ class Thread:
     def comment(self) -> Comment:
         """The comment that begins it."""
         return self.first.comment
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether it is resolved."""
-        return self.comment.resolved_at is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +175,7 @@ class Viewpoint:
         found = list(ordered[(number - 1) * THREADS : number * THREADS])
         replies = _newest_replies(found)
         prefetch_related_objects([*found, *chain.from_iterable(replies.values())], "mentioned")
-        stored, content = self._stored(found), Content(self.version.config if self.version else {})
+        stored, content = self._find_stored(found), Content(self.version.config if self.version else {})
         return ThreadPage(
             threads=[self._thread(first, replies.get(first.pk, []), stored, content) for first in found],
             number=number,
@@ -201,9 +186,9 @@ class Viewpoint:
 
     def whole(self, first: Comment) -> Thread:
         """Return one thread without its replies."""
-        return self._thread(first, [], self._stored([first]), None, longest=len(first.body))
+        return self._thread(first, [], self._find_stored([first]), None, longest=len(first.body))
 
-    def _stored(self, comments: Sequence[Comment]) -> set[str]:
+    def _find_stored(self, comments: Sequence[Comment]) -> set[str]:
         """Return which versions with comments still exist; takes one query."""
         wanted = {comment.version_id for comment in comments}
         if self.resource is None or not wanted:
@@ -348,7 +333,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         if shown.page == EDIT:
             template, context = "review/comments/count.html", {"count": _open_in(own), "name": name}
         else:
-            template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
+            template, context = "review/comments/field.html", {**common, "name": name, **_by_state(own)}
             context["field_title"] = words_of(name).title
         html = render_to_string(template, context, request=shown.request)
         marks = _marks(shown, own) if own and shown.page == EDIT else ()
@@ -357,7 +342,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     beside = [thread for thread in page.threads if thread.field in fields]
     context = {
         **common,
-        **_sorted(others),
+        **_by_state(others),
         "earlier_address": _page_address(shown.request, page, page.number - 1),
         "later_address": _page_address(shown.request, page, page.number + 1),
         "threads": page,
@@ -372,7 +357,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
     """Return the words that open threads quote, where the configuration still has them; at most one query."""
     config = shown.version.config
-    current = [thread for thread in threads if not thread.is_resolved and not thread.is_outdated]
+    current = [thread for thread in threads if thread.comment.resolved_at is None and not thread.is_outdated]
     written_on = _configs(shown, [thread.comment for thread in current])
     found = []
     for thread in current:
@@ -418,15 +403,15 @@ def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Con
     return found | {version.version_id: version.config for version in rows}
 
 
-def _sorted(threads: list[Thread]) -> dict[str, list[Thread]]:
+def _by_state(threads: list[Thread]) -> dict[str, list[Thread]]:
     return {
-        "open": [thread for thread in threads if not thread.is_resolved],
-        "resolved": [thread for thread in threads if thread.is_resolved],
+        "open": [thread for thread in threads if thread.comment.resolved_at is None],
+        "resolved": [thread for thread in threads if thread.comment.resolved_at is not None],
     }
 
 
 def _open_in(threads: list[Thread]) -> int:
-    return sum(not thread.is_resolved for thread in threads)
+    return sum(thread.comment.resolved_at is None for thread in threads)
 
 
 def _page_address(request: HttpRequest, page: ThreadPage, number: int) -> str:
