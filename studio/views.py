@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import isabstract
 from typing import Any
 from urllib.parse import urlencode
 
@@ -63,7 +64,12 @@ class StudioPage(View):
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
-        """Return the view; people who are not signed in are redirected to the sign-in page."""
+        """Return the view; people who are not signed in are redirected to the sign-in page.
+
+        Raises `TypeError` for an abstract page when its address is declared, not when it is opened.
+        """
+        if isabstract(cls):
+            raise TypeError(f"{cls.__name__} is abstract: it lacks a method or attribute of its bases")
         return site.admin_view(super().as_view(**initkwargs))
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:

@@ -21,7 +21,7 @@ class ExperimentsConfig(EditorApp):
         "capabilities.rollouts.ending.FOLLOWER",
         "capabilities.rollouts.usage.verbs.FOLLOWER",
     )
-    filters = "capabilities.rollouts.studio.panels.FILTER"
+    filters = "capabilities.rollouts.verbs.FILTER"
     notifications = "capabilities.rollouts.events.RULE"
     topics = "capabilities.rollouts.events.TOPIC"
     jobs = ("capabilities.rollouts.counting.JOBS", "capabilities.rollouts.stepping.JOBS")

@@ -1,28 +1,32 @@
-"""The verbs of rollouts: start, find, change the weights, stop, complete."""
+"""The verbs of rollouts (start, find, change the weights, stop, complete) and the filter of lists."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
+from django.utils.translation import gettext_lazy
 from editor_client.shared.arms import Arm, place_arms, refuse_path, reweight_arms
 
 from capabilities.rollouts.ending import refuse_running, target
 from capabilities.rollouts.models import MAX_REASON, Rollout, RolloutQuerySet, RolloutStep, State
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
-from versioning.domain.kinds import KINDS_BY_SLUG, kind_named
+from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind, kind_named
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
 from versioning.domain.uuids import parse_uuid
 from versioning.editor import gate
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 from versioning.editor.gate import NO_OPTIONS, Options, PublishRequest
 from versioning.editor.locking import Change, changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
+from versioning.models.querysets import within
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
@@ -268,3 +272,17 @@ class Rollouts(Verbs):
     change = change
     stop = stop
     complete = complete
+
+
+def _in_a_rollout(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
+    running = Rollout.objects.running().filter(kind=kind.slug).order_by()
+    readable = running.filter(within("workspace", viewer.caller.scope(Right.READ_DRAFTS)))
+    return list(readable.values_list("resource_id", flat=True))
+
+
+FILTER: Final = Filter(
+    criterion=among(_in_a_rollout),
+    field="share",
+    choices=[("running", gettext_lazy("In a rollout"))],
+    is_quick=True,
+)

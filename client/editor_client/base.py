@@ -249,7 +249,7 @@ def _hint(url: str, api_prefix: str) -> str:
     prefix = api_prefix.strip("/")
     if not prefix or not url.rstrip("/").endswith(f"/{prefix}"):
         return ""
-    return f"The client's url ends in /{prefix}, which api_prefix adds: leave it out of the url."
+    return f"The client's url ends in /{prefix}, which api_prefix adds: remove it from the url."
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -1,8 +1,8 @@
-"""Panels about the rollout of a resource, the button to start one, and the filter of lists."""
+"""Panels about the rollout of a resource, and the button to start one."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from django.db.models import QuerySet
@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.arms import Arm
 
@@ -24,12 +24,8 @@ from studio.extensions import Extension, ResourceTab, VersionButton
 from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller, Right
-from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.catalog.criteria import Viewer, among
-from versioning.editor.catalog.filters import Filter
 from versioning.models import VersionedResource
-from versioning.models.querysets import within
 
 STYLESHEETS: Final = ["experiments/experiments.css"]
 WITH_STRIP: Final = frozenset(
@@ -101,18 +97,6 @@ def _chip(arm: Arm, rollout: Rollout) -> SafeString:
     return format_html('<a class="chip chip-published" href="{}">{}</a>', rollouts.address(rollout), message)
 
 
-def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
-    running = Rollout.objects.running().filter(kind=kind.slug).order_by()
-    readable = running.filter(within("workspace", viewer.caller.scope(Right.READ_DRAFTS)))
-    return list(readable.values_list("resource_id", flat=True))
-
-
-FILTER: Final = Filter(
-    criterion=among(_on_a_share),
-    field="share",
-    choices=[("running", gettext_lazy("In a rollout"))],
-    is_quick=True,
-)
 STUDIO: Final = Extension(
     resource_urls="capabilities.rollouts.studio.urls.resource_urls",
     resource_tabs=[

@@ -531,21 +531,26 @@ class LatestRolloutPage(RolloutPage):
         return super().show_rollout(status=status, **context)
 
 
-class Target(OneRollout, FormPage):
-    """The target of a form on the page of a rollout."""
+class Target(OneRollout):
+    """The target of a button on the page of a rollout."""
 
     right = Right.PUBLISH
-    title = _("Rollout")
-    form_name: str
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.go(address(self.rollout))
+
+
+class FormTarget(Target, FormPage):
+    """The target of a form on the page of a rollout, which shows its errors."""
+
+    title = ""
+    form_name: str
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         return self.show_rollout(status=status, **{self.form_name: form}, **context)
 
 
-class WeightsPage(Target):
+class WeightsPage(FormTarget):
     form_name = "weights_form"
 
     @property
@@ -583,7 +588,7 @@ class StepsPage(ActionPage, OneRollout):
         return gettext("Steps cancelled. The share stays as it is.")
 
 
-class StopPage(Target):
+class StopPage(FormTarget):
     """Stops a rollout: everyone gets the live version."""
 
     form_name = "stop_form"
