@@ -162,17 +162,13 @@ class MemberPage(InvitingPage):
         self.username = unquote(kwargs["member"])
 
     @property
-    def back_address(self) -> str:
-        return self.address("members")
-
-    @property
     def display_name(self) -> str:
         return person_name(self.username, Place.NAMED)
 
     def refuse(self, problem: str) -> HttpResponse:
         problem %= {"person": self.display_name}
         message = _("Nothing was changed: %(problem)s") % {"problem": problem}
-        return self.go(self.back_address, message, level=messages.ERROR)
+        return self.go(self.address("members"), message, level=messages.ERROR)
 
     def failed(self, error: VersioningError) -> HttpResponse:
         if isinstance(error, LastAdmin):
@@ -191,12 +187,18 @@ class RolePage(MemberPage):
             return self.refuse(_("%(person)s needs one of the four roles."))
         changed = self.verbs.change_role(self.workspace_id, self.username, Role(role), by=self.caller)
         has_left_page = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
-        address = reverse(f"{ROUTE}changelist") if has_left_page else self.back_address
+        address = reverse(f"{ROUTE}changelist") if has_left_page else self.address("members")
         words = {"person": self.display_name, "role": role_name(changed.role)}
         return self.go(address, _("%(person)s now has the role %(role)s.") % words)
 
 
-class RemovePage(ActionPage, MemberPage):
+class MemberAction(ActionPage, MemberPage):
+    @property
+    def back_address(self) -> str:
+        return self.address("members")
+
+
+class RemovePage(MemberAction):
     template = "studio/workspaces/remove.html"
 
     @property
@@ -225,7 +227,7 @@ class InvitationLinkPage(MemberPage):
         return self.show_link(*self.editor.invitation.renew(self.workspace_id, self.username, by=self.caller))
 
 
-class WithdrawPage(ActionPage, MemberPage):
+class WithdrawPage(MemberAction):
     http_method_names = ("post",)
 
     def act(self) -> str:

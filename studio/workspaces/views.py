@@ -250,6 +250,10 @@ def no_drafts(caller: Caller) -> Forbidden:
     )
 
 
+SHOW: Final = "show"
+"""The parameter of a list that names the part to show."""
+
+
 class ListingPage(WorkspacePage):
     """A list of what is in one workspace; without one in its address, of what is in all.
 
@@ -258,11 +262,15 @@ class ListingPage(WorkspacePage):
     """
 
     right = Right.READ_DRAFTS
+    parts: Mapping[str, StrOrPromise] = {}
+    """The titles of the parts of the list, by the value of `show` in the query; the first is the default."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         self.is_across = "workspace" not in kwargs
-        chosen = quote(request.GET.get("workspace", "")) if self.is_across else kwargs["workspace"]
-        super().setup(request, *args, **{**kwargs, "workspace": chosen})
+        workspace = quote(request.GET.get("workspace", "")) if self.is_across else kwargs["workspace"]
+        super().setup(request, *args, **{**kwargs, "workspace": workspace})
+        shown = request.GET.get(SHOW, "")
+        self.part = shown if shown in self.parts else next(iter(self.parts), "")
 
     @cached_property
     def listed_id(self) -> str | None:
@@ -292,10 +300,21 @@ class ListingPage(WorkspacePage):
 
     def query(self, **values: str) -> str:
         """Return the query of the page with these values, which keeps the chosen workspace."""
-        kept = {"workspace": self.listed_id} if self.is_across and self.listed_id is not None else {}
-        return urlencode({name: value for name, value in {**kept, **values}.items() if value})
+        chosen = {"workspace": self.listed_id} if self.is_across and self.listed_id is not None else {}
+        return urlencode({name: value for name, value in {**chosen, **values}.items() if value})
+
+    def part_query(self, part: str) -> dict[str, str]:
+        """Return the values of the query for a part of the list."""
+        return {} if part == next(iter(self.parts)) else {SHOW: part}
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
+        if self.parts:
+            choices = [
+                (name, f"?{self.query(**self.part_query(part))}", part == self.part)
+                for part, name in self.parts.items()
+            ]
+            own = self.part_query(self.part)
+            context |= {"show": self.part, "choices": choices, "query": self.query(**own), "kept": own}
         if not self.is_across:
             return super().page(template, title=title, status=status, **context)
         names = self.workspace_names

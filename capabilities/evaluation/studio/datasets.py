@@ -198,8 +198,8 @@ class VersionsPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show a page of them."""
-        found = DatasetVersion.objects.filter(dataset=self.dataset)
-        page = self.paginate(found, PER_PAGE)
+        versions = DatasetVersion.objects.filter(dataset=self.dataset)
+        page = self.paginate(versions, PER_PAGE)
         return self.page(
             "evaluation/versions.html",
             title=_("Versions of %(name)s") % {"name": self.dataset.name},
@@ -216,8 +216,8 @@ class DatasetsPage(ListingPage):
         """Show a page of the datasets."""
         workspace_id = self.listed_id
         self.listen(self.scope)
-        found = Datasets.list(workspace=workspace_id, by=self.caller)
-        page = self.paginate(found, PER_PAGE)
+        datasets = Datasets.list(workspace=workspace_id, by=self.caller)
+        page = self.paginate(datasets, PER_PAGE)
         lines = [
             {
                 "dataset": dataset,
@@ -226,16 +226,16 @@ class DatasetsPage(ListingPage):
             }
             for dataset in page.object_list
         ]
-        offered = workspace_choices(Right.SAVE, self.caller)
+        workspaces = workspace_choices(Right.SAVE, self.caller)
         if workspace_id is not None:
-            offered = [choice for choice in offered if choice[0] == workspace_id]
+            workspaces = [choice for choice in workspaces if choice[0] == workspace_id]
         return self.page(
             "evaluation/datasets.html",
             title=_("Datasets"),
             page=page,
             query=self.query(),
             lines=lines,
-            add_addresses=[(address("new_dataset", pk), name) for pk, name in offered],
+            add_addresses=[(address("new_dataset", pk), name) for pk, name in workspaces],
         )
 
 
@@ -274,11 +274,11 @@ class ItemPage(OneItemPage):
         self.caller.require(Right.SAVE, self.dataset.workspace_id)
         text = request.POST.get("payload", "")
         try:
-            given = canonical.parse(text, field="JSON")
-            if not isinstance(given, dict):
+            members = canonical.parse(text, field="JSON")
+            if not isinstance(members, dict):
                 raise Invalid.field("JSON", _("must be a JSON object"))
-            raise_for_issues(ItemUpdate, given)
-            changes: dict[str, Any] = {**dict.fromkeys(MEMBERS), **given}
+            raise_for_issues(ItemUpdate, members)
+            changes: dict[str, Any] = {**dict.fromkeys(MEMBERS), **members}
             Datasets.change_item(self.dataset_id, self.item_id, changes, by=self.caller)
         except Invalid as error:
             sentences = [f"{issue.field}: {translated(issue.message)}" for issue in error.issues]
@@ -389,14 +389,14 @@ class TablePage(DatasetPage):
         self.caller.require(Right.SAVE, self.dataset.workspace_id)
         ids = list(item_ids_in(request.POST.getlist("item")))
         revisions = Revision.objects.of_version(self.dataset).filter(item__in=ids)
-        given = _TypedRows(request.POST, {str(revision.item_id): revision for revision in revisions})
+        typed = _TypedRows(request.POST, {str(revision.item_id): revision for revision in revisions})
         try:
             saved = Datasets.save_items(
                 self.dataset_id,
-                base=given.base,
-                changed=given.changed,
-                removed=given.removed,
-                added=given.added,
+                base=typed.base,
+                changed=typed.changed,
+                removed=typed.removed,
+                added=typed.added,
                 by=self.caller,
             )
         except DatasetChanged:
@@ -405,25 +405,25 @@ class TablePage(DatasetPage):
                 "Someone has changed this dataset in the meantime. What you typed is still here, and not "
                 "saved: save again if it is still right."
             )
-            return self.show(given.rows(self._row), status=409, errors=[message])
+            return self.show(typed.rows(self._row), status=409, errors=[message])
         except Invalid as error:
-            rows = given.rows(self._row, error)
+            rows = typed.rows(self._row, error)
             return self.show(
                 rows, status=400, errors=[] if any(row.errors for row in rows) else [error.message]
             )
         except (ItemConflict, ItemTooLarge) as error:
-            return self.show(given.rows(self._row), status=400, errors=[as_text(error.message, request)])
-        if saved.version == given.base:
+            return self.show(typed.rows(self._row), status=400, errors=[as_text(error.message, request)])
+        if saved.version == typed.base:
             return self.go(request.get_full_path(), _("Nothing has changed."))
         number = {"number": saved.version}
-        if not given.removed:
+        if not typed.removed:
             return self.go(request.get_full_path(), _("Saved as version %(number)s.") % number)
-        said = ngettext(
+        sentence = ngettext(
             "%(count)d item deleted; saved as version %(number)s.",
             "%(count)d items deleted; saved as version %(number)s.",
-            len(given.removed),
+            len(typed.removed),
         )
-        return self.go(request.get_full_path(), said % {**number, "count": len(given.removed)})
+        return self.go(request.get_full_path(), sentence % {**number, "count": len(typed.removed)})
 
     def show(
         self,

@@ -93,11 +93,13 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     names = ExperimentNames.of(by_id.values(), caller)
     return {
         key: NamedInEvent(
-            title=_title(one, names, with_result=key in finished),
-            address=address("experiment", one.workspace_id, str(one.dataset_id), quote(one.public_id)),
+            title=_title(experiment, names, with_result=key in finished),
+            address=address(
+                "experiment", experiment.workspace_id, str(experiment.dataset_id), quote(experiment.public_id)
+            ),
         )
         for key, public_id in ids.items()
-        if (one := by_id.get(public_id)) is not None and one.dataset_id is not None
+        if (experiment := by_id.get(public_id)) is not None and experiment.dataset_id is not None
     }
 
 
@@ -206,24 +208,24 @@ def sentences(comparison: Comparison) -> list[str]:
         return [_("No item has a score in both, so there is nothing to compare.")]
     numbers = {"wins": primary.wins, "losses": primary.losses, "ties": primary.ties}
     if primary.detectable is None:
-        said = [_("Better on %(wins)d, worse on %(losses)d, same on %(ties)d.") % numbers]
+        lines = [_("Better on %(wins)d, worse on %(losses)d, same on %(ties)d.") % numbers]
     else:
-        said = [
+        lines = [
             _(
                 "Better on %(wins)d, worse on %(losses)d, same on %(ties)d; "
                 "a drop of %(points)d points or more would have been noticed."
             )
             % {**numbers, "points": primary.detectable}
         ]
-    said.append(str(VERDICTS[primary.verdict]))
+    lines.append(str(VERDICTS[primary.verdict]))
     if primary.verdict is Verdict.TOO_FEW:
-        said.append(_("At least %(count)d items with a score in both are needed.") % {"count": MIN_PAIRS})
+        lines.append(_("At least %(count)d items with a score in both are needed.") % {"count": MIN_PAIRS})
     if comparison.not_contemporary:
-        said.append(_("Both ran on different days or with different models, which may be the difference."))
+        lines.append(_("Both ran on different days or with different models, which may be the difference."))
     left_out = sum(asdict(comparison.left_out).values())
     if left_out:
-        said.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})
-    return said
+        lines.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})
+    return lines
 
 
 def pairs(
@@ -349,12 +351,12 @@ def summarize_preferences(here: Experiment, baseline: Experiment) -> list[str] |
     signs = Counter((votes > 0) - (votes < 0) for votes in sums.values())
     wins, losses, ties = signs[1], signs[-1], signs[0]
     verdict = statistics.verdict(wins + losses + ties, wins - losses, statistics.sign_test(wins, losses))
-    judged = ngettext("%(count)d person judged.", "%(count)d people judged.", len(people))
+    people_count = ngettext("%(count)d person judged.", "%(count)d people judged.", len(people))
     return [
         _("Preferred on %(wins)d, not on %(losses)d, no difference on %(ties)d.")
         % {"wins": wins, "losses": losses, "ties": ties},
         str(VERDICTS[verdict]),
-        judged % {"count": len(people)},
+        people_count % {"count": len(people)},
     ]
 
 
@@ -363,7 +365,6 @@ _STATUS_CHOICES: Final = (
     ("published", gettext_lazy("live version")),
 )
 STATUSES: Final = frozenset(status for status, _title in _STATUS_CHOICES)
-_PERCENT: Final = 100
 
 
 class StartForm(forms.Form):
@@ -404,7 +405,7 @@ class StartForm(forms.Form):
     errors_at_most = forms.FloatField(
         label=gettext_lazy("Stop if more than …% fail"),
         min_value=0,
-        max_value=_PERCENT,
+        max_value=PERCENT,
         initial=20,
         required=False,
         help_text=gettext_lazy("Counted from the tenth answer on."),
@@ -438,25 +439,25 @@ class StartForm(forms.Form):
     @property
     def request(self) -> dict[str, Any]:
         """The request for the experiment, as over REST."""
-        given = self.cleaned_data
+        fields = self.cleaned_data
         limits = {
-            "tokens": given["tokens"],
-            "seconds": given["minutes"] and given["minutes"] * MINUTE,
-            "itemSeconds": given["item_seconds"],
-            "errorShare": None if given["errors_at_most"] is None else given["errors_at_most"] / _PERCENT,
+            "tokens": fields["tokens"],
+            "seconds": fields["minutes"] and fields["minutes"] * MINUTE,
+            "itemSeconds": fields["item_seconds"],
+            "errorShare": None if fields["errors_at_most"] is None else fields["errors_at_most"] / PERCENT,
         }
         more = {
-            "scorerIds": given["scorers"],
-            "primaryScorer": given["primary"],
-            "baseline": given["baseline"],
-            "name": given["name"],
-            "unmockedToolPolicy": given["tools"],
+            "scorerIds": fields["scorers"],
+            "primaryScorer": fields["primary"],
+            "baseline": fields["baseline"],
+            "name": fields["name"],
+            "unmockedToolPolicy": fields["tools"],
         }
         return {
             "targetType": "agent",
-            "targetId": given["agent"],
-            "selector": {"status" if given["version"] in STATUSES else "versionId": given["version"]},
-            "attempts": given["attempts"],
+            "targetId": fields["agent"],
+            "selector": {"status" if fields["version"] in STATUSES else "versionId": fields["version"]},
+            "attempts": fields["attempts"],
             "limits": {name: value for name, value in limits.items() if value is not None},
             **{name: value for name, value in more.items() if value},
         }
@@ -646,13 +647,13 @@ class ExperimentPage(OneExperimentPage):
         row, do = self.experiment, request.POST.get("do")
         if do == "cancel":
             Experiments.cancel(row.pk, dataset_id=self.dataset_id, by=self.caller)
-            said = _("Experiment stopped.")
+            message = _("Experiment stopped.")
         elif do == "resume":
             Experiments.resume(row.pk, dataset_id=self.dataset_id, by=self.caller)
-            said = _("Experiment resumed.")
+            message = _("Experiment resumed.")
         else:
             raise NotFound
-        return self.go(address_of_experiment(row), said)
+        return self.go(address_of_experiment(row), message)
 
 
 def _rates(row: Experiment, baseline: Experiment | None) -> list[dict[str, Any]]:
@@ -666,8 +667,8 @@ def _rates(row: Experiment, baseline: Experiment | None) -> list[dict[str, Any]]
         }
         for summary in row.summary
     ]
-    shown = [rate for rate in rates if rate["here"] or rate["baseline"]]
-    return sorted(shown, key=lambda rate: not rate["decides"])
+    scored = [rate for rate in rates if rate["here"] or rate["baseline"]]
+    return sorted(scored, key=lambda rate: not rate["decides"])
 
 
 SIDES: Final = ("a", "b")
@@ -680,8 +681,8 @@ class BlindPage(OneExperimentPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
         """Show the next pair; once all are judged, what came of it."""
-        mine = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
-        judged = {str(item_id) for item_id in mine.values_list("item_id", flat=True)}
+        own_labels = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
+        judged = {str(item_id) for item_id in own_labels.values_list("item_id", flat=True)}
         item = next((item for item in self.items if item not in judged), None)
         done = sum(item in judged for item in self.items)
         answers = []
@@ -707,8 +708,8 @@ class BlindPage(OneExperimentPage):
         if item not in self.items or better not in {*SIDES, SAME}:
             raise NotFound
         value = SAME if better == SAME else self._sides(item)[SIDES.index(better)].pk
-        given = {"experimentId": self.experiment.pk, "itemId": item, "name": NAME, "value": value}
-        Experiments.add_label(given, dataset_id=self.dataset_id, by=self.caller)
+        label = {"experimentId": self.experiment.pk, "itemId": item, "name": NAME, "value": value}
+        Experiments.add_label(label, dataset_id=self.dataset_id, by=self.caller)
         return self.go(request.path)
 
     @cached_property
@@ -758,12 +759,12 @@ class ExperimentsOfAllPage(ListingPage):
         """Show a page of the experiments, of one agent if the query names it."""
         workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
         self.listen(self.scope)
-        found = Experiments.list(by=self.caller).filter(dataset__isnull=False)
+        experiments = Experiments.list(by=self.caller).filter(dataset__isnull=False)
         if workspace_id is not None:
-            found = found.filter(workspace=workspace_id)
+            experiments = experiments.filter(workspace=workspace_id)
         if agent_id:
-            found = found.filter(target_type=TargetType.AGENT, target_id=agent_id)
-        rows = found.select_related("dataset").prefetch_related("scorers")
+            experiments = experiments.filter(target_type=TargetType.AGENT, target_id=agent_id)
+        rows = experiments.select_related("dataset").prefetch_related("scorers")
         page = self.paginate(rows.order_by("-created_at", "pk"), PER_PAGE)
         names = ExperimentNames.of(page.object_list, self.caller, agent_id=agent_id)
         return self.page(
@@ -788,12 +789,12 @@ class ChooseDatasetPage(ListingPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show the datasets with items, those changed last first; with only one, go to the form."""
         workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
-        found = Datasets.list(workspace=workspace_id, by=self.caller).filter(items_count__gt=0)
-        found = found.filter(within("workspace", self.caller.scope(Right.SAVE)))
+        rows = Datasets.list(workspace=workspace_id, by=self.caller).filter(items_count__gt=0)
+        rows = rows.filter(within("workspace", self.caller.scope(Right.SAVE)))
         more = f"?{urlencode({'agent': agent_id})}" if agent_id else ""
         datasets = [
             (dataset, address("start_experiment", dataset.workspace_id, str(dataset.pk)) + more)
-            for dataset in found.order_by("-updated_at", "pk")[:MAX_DATASETS]
+            for dataset in rows.order_by("-updated_at", "pk")[:MAX_DATASETS]
         ]
         if len(datasets) == 1:
             return redirect(datasets[0][1])

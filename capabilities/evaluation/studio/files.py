@@ -197,22 +197,22 @@ class Sheet:
         self.text, encoding = decode(body, *ENCODINGS)
         self.is_guessed = encoding == WINDOWS  # so that the encoding may be another
         self.first_row = first_row
-        chosen = given.get("separator", "")
-        asked = formats.Layout(
-            separator=chosen if chosen in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
+        separator = given.get("separator", "")
+        layout = formats.Layout(
+            separator=separator if separator in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
         )
         self.table: Table = formats.parse_table(
-            self.text, asked, is_known=lambda name: recognise_column(name) is not None
+            self.text, layout, is_known=lambda name: recognise_column(name) is not None
         )
         self.separator = self.table.separator or ONE_COLUMN
         count = len(self.table.header)
         if count > MAX_COLUMNS:
             values = {"count": count, "limit": MAX_COLUMNS}
             raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
-        guesses = _guess_columns(self.table.header, has_header=asked.has_header)
+        guesses = _guess_columns(self.table.header, has_header=layout.has_header)
         members = {column.member for column in guesses if column.key is None}
         # Whether no name of the header says what is an input and what a good answer.
-        self.has_own_names_alone = asked.has_header and members.isdisjoint({"input", "groundTruth"})
+        self.has_own_names_alone = layout.has_header and members.isdisjoint({"input", "groundTruth"})
         is_answer = given.get("columns") == self.shape
         self.columns = [
             _chosen(given, number, guess) if is_answer else guess for number, guess in enumerate(guesses)
@@ -332,25 +332,25 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Add the bytes of the file as `body`, and its format; raises `ValidationError` without a file."""
-        given: dict[str, Any] = super().clean() or {}
-        file, pasted = given.get("file"), given.get("pasted", "")
+        fields: dict[str, Any] = super().clean() or {}
+        file, pasted = fields.get("file"), fields.get("pasted", "")
         name = file.name if file is not None else ""
         by_name = _SUFFIXES.get(name.rpartition(".")[2].lower(), "jsonl") if name else "csv"
-        given["format"] = given.get("format") or by_name
+        fields["format"] = fields.get("format") or by_name
         if file is not None:
-            given["body"] = file.read()
-        elif given.get("content"):
-            first_row, given["body"] = _unpack_file(given["content"])
+            fields["body"] = file.read()
+        elif fields.get("content"):
+            first_row, fields["body"] = _unpack_file(fields["content"])
             if "first_row" not in self.data:
-                given["first_row"] = first_row
+                fields["first_row"] = first_row
         elif pasted.strip():
-            given["body"] = pasted.replace("\r\n", "\n").encode()
+            fields["body"] = pasted.replace("\r\n", "\n").encode()
         else:
             raise forms.ValidationError(_("Choose a file, or paste cells."))
-        if len(pack_file("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
+        if len(pack_file("", fields["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
             message = _("This file is too large for a preview. Split it, or send it to the API.")
             raise forms.ValidationError(message)
-        return given
+        return fields
 
 
 def pack_file(first_row: str, body: bytes) -> str:

@@ -194,22 +194,22 @@ class GateForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Check that a rule with a number has one that is possible."""
-        given = self.cleaned_data
-        rule, number = given.get("rule"), given.get("number")
-        if rule in NUMBERS and "number" in given:
+        fields = self.cleaned_data
+        rule, number = fields.get("rule"), fields.get("number")
+        if rule in NUMBERS and "number" in fields:
             if number is None:
                 self.add_error("number", _("is required for this rule"))
             elif rule == "passRate" and not 0 <= number <= PERCENT:
                 self.add_error("number", _("must be from 0 to 100"))
             elif rule != "passRate" and number <= 0:
                 self.add_error("number", _("must be greater than 0"))
-        return given
+        return fields
 
     @property
     def rate(self) -> float | None:
         """The share of items that has to pass; None unless the rule is about that."""
-        given = self.cleaned_data
-        return given["number"] / PERCENT if given["rule"] == "passRate" else None
+        fields = self.cleaned_data
+        return fields["number"] / PERCENT if fields["rule"] == "passRate" else None
 
     @property
     def fields_of_gate(self) -> dict[str, Any]:
@@ -257,8 +257,8 @@ class GatesPage(WorkspacePage):
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Show a page of them."""
-        found = Gates.list(workspace=self.workspace.pk, by=self.caller)
-        page = self.paginate(found, PER_PAGE)
+        gates = Gates.list(workspace=self.workspace.pk, by=self.caller)
+        page = self.paginate(gates, PER_PAGE)
         may_write = self.may(Right.PUBLISH)
         scorers = Scorer.objects.filter(pk__in={key for gate in page for key in gate.scorer_ids})
         published = set(scorers.filter(active_version__isnull=False).values_list("pk", flat=True))
@@ -542,29 +542,29 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     if not Gate.objects.enabled().exists():
         return
     try:
-        found = Gates.current().check(Change(release_id=shown.id), by=shown.caller).gates
+        judgements = Gates.current().check(Change(release_id=shown.id), by=shown.caller).gates
     except VersioningError:  # of an item that is gone, which the page about the release says
         return
     context = {"hidden": {"release": shown.id, "next": shown.request.get_full_path()}}
-    yield from _panel(Slot.ACTIONS, found, shown, shown.workspace_id, context)
+    yield from _panel(Slot.ACTIONS, judgements, shown, shown.workspace_id, context)
 
 
 def _panel(
     slot: Slot,
-    found: Sequence[Judgement],
+    judgements: Sequence[Judgement],
     shown: VersionOnPage | SubjectOnPage,
     workspace_id: str,
     context: Mapping[str, object],
 ) -> Iterator[Panel]:
-    if not found:
+    if not judgements:
         return
     caller = shown.caller
     may_run = caller.may(Right.SAVE, workspace_id) and not context.get("is_short")
-    ids = [judgement.experiment_id for judgement in found if judgement.experiment_id is not None]
+    ids = [judgement.experiment_id for judgement in judgements if judgement.experiment_id is not None]
     rows = Experiment.objects.in_bulk(ids)
     # Only those who may start the missing runs see what they would cost.
     by = caller if may_run else None
-    lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in found]
+    lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in judgements]
     context = {
         **context,
         "lines": lines,
@@ -594,9 +594,9 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
     if state is None:
         agent = resource_name(AGENT.slug, judgement.affected.id)
         names = {"agent": agent, "dataset": gate.dataset.name}
-        said = _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
+        explanation = _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
     else:
-        said = translated(sentence(judgement))
+        explanation = translated(sentence(judgement))
     rates = [
         ngettext(
             "%(scorer)s: %(rate)s%% of %(count)s item passed",
@@ -620,7 +620,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
         "state": words,
         "chip": chip,
         "is_running": state is State.RUNNING,
-        "sentence": said,
+        "sentence": explanation,
         "rates": rates,
         "outside": format_html_join(", ", "{}", ((name,) for name in external)),
         "cost": cost,

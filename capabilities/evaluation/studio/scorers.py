@@ -266,13 +266,13 @@ class TryForm(forms.Form):
     @property
     def attempt(self) -> Attempt:
         """What is scored."""
-        given = self.cleaned_data
-        truth = given["ground_truth"].replace("\r\n", "\n")
+        fields = self.cleaned_data
+        truth = fields["ground_truth"].replace("\r\n", "\n")
         return Attempt(
-            input=texts.typed_cell(given["input"].replace("\r\n", "\n")),
-            output=given["output"].replace("\r\n", "\n"),
+            input=texts.typed_cell(fields["input"].replace("\r\n", "\n")),
+            output=fields["output"].replace("\r\n", "\n"),
             ground_truth=texts.typed_cell(truth) if truth else MISSING,
-            metadata=given["metadata"],
+            metadata=fields["metadata"],
         )
 
 

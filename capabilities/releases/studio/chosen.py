@@ -94,18 +94,20 @@ class PublishTogetherPage(ChosenPage):
         workspace_id = common_workspace(drafts)
         self.caller.require(Right.PUBLISH, workspace_id)
         title = title_for([draft.row.summary.name for draft in drafts])
-        made = Releases.current().create(workspace_id, title=title, items=make_items(choices), by=self.caller)
+        release = Releases.current().create(
+            workspace_id, title=title, items=make_items(choices), by=self.caller
+        )
         try:
-            Releases.current().publish(str(made.pk), by=self.caller)
+            Releases.current().publish(str(release.pk), by=self.caller)
         except ReleaseBlocked:
             message = _(
                 "Nothing was published. The release is kept as a draft, and says what stands in the way."
             )
-            return self.go_on(release_url(made), message, level=messages.ERROR)
+            return self.go_on(release_url(release), message, level=messages.ERROR)
         message = ngettext(
             "%(count)s version is live.", "%(count)s versions went live together.", len(choices)
         )
-        return self.go_on(release_url(made), message % {"count": len(choices)})
+        return self.go_on(release_url(release), message % {"count": len(choices)})
 
 
 def has_changed(choice: Choice, draft: Draft) -> bool:
@@ -164,9 +166,9 @@ class AddPage(ChosenPage):
         if len(drafts) < len(choices):
             raise NotFound
         workspace_id = common_workspace(drafts)
-        wanted, items = self.request.POST.get("release", ""), make_items(choices)
-        if wanted:
-            release = Releases.current().add_items(wanted, items, by=self.caller)
+        release_id, items = self.request.POST.get("release", ""), make_items(choices)
+        if release_id:
+            release = Releases.current().add_items(release_id, items, by=self.caller)
         else:
             title = self.request.POST.get("title", "").strip()
             title = title or title_for([draft.row.summary.name for draft in drafts])

@@ -55,7 +55,7 @@ from studio.publishing.views import ReasonForm, given_reason, options_of, overru
 from studio.resources.rows import FIELD, Summary, blocks_on_page, etag_field, value_of
 from studio.translation import translated
 from studio.workspaces.names import workspace_choices
-from studio.workspaces.views import ListingPage, WorkspacePage, address
+from studio.workspaces.views import SHOW, ListingPage, WorkspacePage, address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
@@ -112,8 +112,8 @@ def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) ->
             ngettext("publish %(count)s", "publish %(count)s", published) % {"count": published},
             ngettext("unpublish %(count)s", "unpublish %(count)s", unpublished) % {"count": unpublished},
         ]
-        said = [words for words, count in zip(back, counts.values(), strict=True) if count]
-        return _("Revert now (%(what)s)") % {"what": ", ".join(said)}
+        parts = [words for words, count in zip(back, counts.values(), strict=True) if count]
+        return _("Revert now (%(what)s)") % {"what": ", ".join(parts)}
     if published and unpublished:
         return _("Publish %(published)s and unpublish %(unpublished)s together") % counts
     if unpublished:
@@ -284,8 +284,6 @@ def shown_items(
     return shown
 
 
-SHOW: Final = "show"
-"""The parameter of the list of releases that says which ones to show."""
 MINE: Final = "mine"
 QUERY: Final = urlencode({SHOW: MINE})
 """The query of the list for the person's own drafts."""
@@ -306,14 +304,14 @@ def count_for(caller: Caller) -> int:
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the person's open releases."""
     drafts = own_drafts(caller)
-    shown = list(drafts.annotate(count=Count("items"))[:SHOWN])
-    scheduled = automatic_among(shown)
+    releases = list(drafts.annotate(count=Count("items"))[:SHOWN])
+    scheduled = automatic_among(releases)
     yield TaskGroup(
         key="releases",
         urgency=Urgency.STARTED,
         title=_("Your open releases"),
-        tasks=[_task(release, is_scheduled=release.pk in scheduled) for release in shown],
-        count=len(shown) if len(shown) < SHOWN else drafts.count(),
+        tasks=[_task(release, is_scheduled=release.pk in scheduled) for release in releases],
+        count=len(releases) if len(releases) < SHOWN else drafts.count(),
         address=f"{reverse('studio:releases')}?{QUERY}",
     )
 
@@ -394,14 +392,6 @@ def chosen(caller: Caller, page: ChosenOn) -> Iterator[Link]:
 RELEASES_PER_PAGE: Final = 50
 ALL: Final = "all"
 
-_TITLES: Final = {
-    State.DRAFT.value: pgettext_lazy("releases", "Drafts"),
-    MINE: pgettext_lazy("releases", "My drafts"),
-    State.PUBLISHED.value: pgettext_lazy("releases", "Published"),
-    State.REVERTED.value: pgettext_lazy("releases", "Reverted"),
-    ALL: pgettext_lazy("releases", "All"),
-}
-
 
 class ReleaseForm(forms.Form):
     """The title and the description of a release."""
@@ -418,34 +408,32 @@ class ReleasesPage(ListingPage):
     """The releases, newest first; the page updates itself."""
 
     tab = "releases"
+    parts = {
+        State.DRAFT.value: pgettext_lazy("releases", "Drafts"),
+        MINE: pgettext_lazy("releases", "My drafts"),
+        State.PUBLISHED.value: pgettext_lazy("releases", "Published"),
+        State.REVERTED.value: pgettext_lazy("releases", "Reverted"),
+        ALL: pgettext_lazy("releases", "All"),
+    }
 
     def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show a page of the releases in one state, by default drafts, or of all."""
         workspace_id = self.listed_id
         self.listen(self.scope)
-        shown = request.GET.get(SHOW, "")
-        show = shown if shown in _TITLES else State.DRAFT.value
-        if show == MINE:
+        if self.part == MINE:
             listed: QuerySet[Release] = own_drafts(self.caller, workspace_id).with_people()
         else:
-            state = None if show == ALL else show
+            state = None if self.part == ALL else self.part
             listed = Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
         page = self.paginate(listed, RELEASES_PER_PAGE)
-        releases = list(page.object_list)
+        releases = list(page)
         counted = Release.objects.filter(pk__in=[release.pk for release in releases]).order_by()
         counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
         scheduled = automatic_among(releases)
         return self.page(
             "releases/releases.html",
             title=_("Releases"),
-            show=show,
-            choices=[
-                (title, f"?{self.query(**_narrowed(choice))}", choice == show)
-                for choice, title in _TITLES.items()
-            ],
             page=page,
-            query=self.query(**_narrowed(show)),
-            kept=_narrowed(show),
             lines=[
                 {
                     "release": release,
@@ -456,10 +444,10 @@ class ReleasesPage(ListingPage):
                 }
                 for release in releases
             ],
-            **self._adding(),
+            **self._add_addresses(),
         )
 
-    def _adding(self) -> dict[str, Any]:
+    def _add_addresses(self) -> dict[str, Any]:
         """Return where a release is created: in the workspace, or in one of several to choose from."""
         if self.listed_id is not None:
             may_save = self.caller.may(Right.SAVE, self.listed_id)
@@ -470,10 +458,6 @@ class ReleasesPage(ListingPage):
         if len(offered) == 1:
             return {"add_address": offered[0][0]}
         return {"add_addresses": offered}
-
-
-def _narrowed(show: str) -> dict[str, str]:
-    return {} if show == State.DRAFT else {SHOW: show}
 
 
 class NewReleasePage(FormPage, WorkspacePage):
@@ -640,24 +624,24 @@ class ReleasePage(WorkspacePage):
         reason, was_scheduled = given_reason(self.request), self.is_scheduled
         if reason == "":
             return self.show(status=400, reason_error=_("Say why."))
-        done = Releases.current().publish(
+        published = Releases.current().publish(
             self._id, by=self.caller, expect=self.expected, **options_of(self.request, reason)
         )
         message = _("Published: everything went live together.")
-        if any(item.action == Action.UNPUBLISH for item in done.items.all()):
+        if any(item.action == Action.UNPUBLISH for item in published.items.all()):
             message = _("Done: everything changed at the same moment.")
         cancelled = _("Its schedule is cancelled.")
         return self._again(f"{message} {cancelled}" if was_scheduled else message)
 
     def _revert(self) -> HttpResponse:
         title = _("Revert: %(title)s") % {"title": self.release.title}
-        made = Releases.current().revert(self._id, title=title, by=self.caller)
+        reverting = Releases.current().revert(self._id, title=title, by=self.caller)
         conflict_words = _("“%(name)s” is left as it is: something else has gone live since the release.")
-        names = [resource_name(conflict.kind, conflict.resource_id) for conflict in made.conflicts]
+        names = [resource_name(conflict.kind, conflict.resource_id) for conflict in reverting.conflicts]
         for message in first_of([conflict_words % {"name": name} for name in names], MAX_MESSAGES):
             self.tell(message)
         message = _("This draft undoes the release. Nothing has changed yet: look at it, then publish it.")
-        return self.go(release_url(made.release), message)
+        return self.go(release_url(reverting.release), message)
 
     def _save(self) -> HttpResponse:
         typed = self.request.POST

@@ -60,11 +60,11 @@ class AskForManyPage(BulkPage):
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, and note which of them have an open review, in one more query."""
-        found = super()._drafts(choices)
+        drafts = super()._drafts(choices)
         code = get_editor().code
-        targets = [target_of(draft.resource, code) for draft in found.values()]
+        targets = [target_of(draft.resource, code) for draft in drafts.values()]
         self._reviewed = {(kind, resource_id) for kind, resource_id, _ in Review.objects.open_about(targets)}
-        return found
+        return drafts
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the drafts with what would change; all are ticked, because nothing goes live."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -21,8 +20,7 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from capabilities.review.models import MAX_REQUIRED, Bypass, Comment, Look, ReviewPolicy, VerdictValue
 from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews
-from capabilities.review.studio.panels import OWN_PAGE, SHOW, waiting_for
-from capabilities.review.studio.panels import WAITING as WAITING_FOR_ME
+from capabilities.review.studio.panels import OWN_PAGE, WAITING, waiting_for
 from capabilities.review.studio.wording import (
     ENDED,
     STATES,
@@ -67,29 +65,29 @@ MAX_PEOPLE: Final = 12
 """The maximum number of members that a form lists; others are found by their names."""
 
 
-def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> dict[str, Any]:
+def people_to_ask(workspace_id: str, selected: Sequence[str], but: str | None) -> dict[str, Any]:
     """Return the context of the fields in which people are chosen; takes one query.
 
     They are the chosen members and the first others who may read drafts, those who may approve first. With
     more members than that, others are found by their names.
     """
     name, approving = username_lookup("user"), roles_with(Right.PUBLISH)
-    chosen = [stored for name in chosen if (stored := normalize_username(name)) is not None]
+    selected = [stored for name in selected if (stored := normalize_username(name)) is not None]
     members = Membership.objects.filter(
         workspace=workspace_id,
         role__in=roles_with(Right.READ_DRAFTS),
         user__is_active=True,
         is_service=False,
     ).exclude(**{name: but or ""})
-    rank = Case(When(**{f"{name}__in": chosen}, then=0), When(role__in=approving, then=1), default=2)
-    most = MAX_PEOPLE + len(chosen)
+    rank = Case(When(**{f"{name}__in": selected}, then=0), When(role__in=approving, then=1), default=2)
+    most = MAX_PEOPLE + len(selected)
     rows = members.select_related("user").order_by(rank, ByName(name), name)[: most + 1]
     people = [
         {
             "name": row.user.get_username(),
             "role": role_name(row.role),
             "may_approve": row.role in approving,
-            "is_chosen": row.user.get_username() in chosen,
+            "is_chosen": row.user.get_username() in selected,
         }
         for row in rows
     ]
@@ -99,9 +97,9 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     }
 
 
-def reviewers_in(given: QueryDict) -> list[str]:
+def reviewers_in(fields: QueryDict) -> list[str]:
     """Return the people who were chosen in a form, or typed."""
-    return [name for text in given.getlist("reviewers") if (name := text.strip())]
+    return [name for text in fields.getlist("reviewers") if (name := text.strip())]
 
 
 class AskPage(VersionFormPage):
@@ -163,62 +161,39 @@ class AskPage(VersionFormPage):
 PER_PAGE: Final = 50
 
 
-class Show(StrEnum):
-    """The filters of the list."""
-
-    OPEN = "open"
-    WAITING = WAITING_FOR_ME
-    MINE = "mine"
-    ALL = "all"
-
-
-_TITLES: Final = {
-    Show.OPEN: pgettext_lazy("reviews", "Open"),
-    Show.WAITING: pgettext_lazy("reviews", "Wait for me"),
-    Show.MINE: pgettext_lazy("reviews", "Mine"),
-    Show.ALL: pgettext_lazy("reviews", "All"),
-}
-
-
 class ReviewsPage(ListingPage):
     """The reviews, newest first; the page updates itself."""
 
     tab = "reviews"
+    parts = {
+        "open": pgettext_lazy("reviews", "Open"),
+        WAITING: pgettext_lazy("reviews", "Wait for me"),
+        "mine": pgettext_lazy("reviews", "Mine"),
+        "all": pgettext_lazy("reviews", "All"),
+    }
 
     def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show a page of open reviews, the person's own, those waiting for the person, or all."""
         workspace_id = self.listed_id
         self.listen(self.scope)
-        text = request.GET.get(SHOW, "")
-        show = Show(text) if text in set(Show) else Show.OPEN
-        if show is Show.WAITING:
-            listed: Any = waiting_for(self.caller, workspace_id).all
+        if self.part == WAITING:
+            page = self.paginate(waiting_for(self.caller, workspace_id).all, PER_PAGE)
+            records = list(page)
         else:
-            author = self.caller if show is Show.MINE else None
-            listed = Reviews.current().list(workspace_id=workspace_id, author=author, by=self.caller)
-            listed = listed.open() if show is Show.OPEN else listed
-        page = self.paginate(listed, PER_PAGE)
-        shown = list(page.object_list)
-        records = shown if show is Show.WAITING else Reviews.current().records_of(shown)
-        lines, names = review_lines(records, self.caller), self.shown_names
+            author = self.caller if self.part == "mine" else None
+            reviews: Any = Reviews.current().list(workspace_id=workspace_id, author=author, by=self.caller)
+            page = self.paginate(reviews.open() if self.part == "open" else reviews, PER_PAGE)
+            records = list(Reviews.current().records_of(list(page)))
         return self.page(
             "review/reviews.html",
             title=_("Reviews"),
-            show=show.value,
-            choices=[
-                (title, f"?{self.query(**_list_query(choice))}", choice is show)
-                for choice, title in _TITLES.items()
-            ],
             page=page,
-            query=self.query(**_list_query(show)),
-            kept=_list_query(show),
-            lines=[(line, names.get(line.record.workspace_id, "")) for line in lines],
+            lines=[
+                (line, self.shown_names.get(line.record.workspace_id, ""))
+                for line in review_lines(records, self.caller)
+            ],
             policy_address="" if self.is_across else self.address("review_policy"),
         )
-
-
-def _list_query(show: Show) -> dict[str, str]:
-    return {} if show is Show.OPEN else {SHOW: show.value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,10 +260,10 @@ class ReviewPage(DifferencesPage):
     def review(self) -> ReviewRecord:
         """The review; raises `NotFound` if it is of another resource."""
         self.require(Right.READ_DRAFTS)
-        found: ReviewRecord = Reviews.current().find(self.kwargs["review"], by=self.caller)
-        if (found.resource_kind, found.resource_id) != (self.kind.slug, self.resource_id):
+        review: ReviewRecord = Reviews.current().find(self.kwargs["review"], by=self.caller)
+        if (review.resource_kind, review.resource_id) != (self.kind.slug, self.resource_id):
             raise NotFound
-        return found
+        return review
 
     def own(self, page: str = "review") -> str:
         """Return the address of a page about this review."""

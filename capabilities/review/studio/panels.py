@@ -43,6 +43,7 @@ from studio.kinds import StudioKind
 from studio.named import Place, people, person
 from studio.navigation import MainPage
 from studio.panels import Panel, Slot, VersionOnPage
+from studio.workspaces.views import SHOW
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound, VersioningError
@@ -188,8 +189,6 @@ MAX_OPEN: Final = 500
 """How many open reviews are considered, newest first."""
 
 
-SHOW: Final = "show"
-"""The parameter of the list of reviews that says which ones to show."""
 WAITING: Final = "waiting"
 QUERY: Final = urlencode({SHOW: WAITING})
 """The query of the list for the reviews that wait for the person."""

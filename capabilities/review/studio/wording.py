@@ -227,17 +227,17 @@ def explain_missing_reviewers(record: ReviewRecord) -> str:
     )
     authors: Any = record.outcome.authors
     members = members.exclude(user__in=authors)
-    left = members.exclude(**{f"{username_lookup('user')}__in": record.outcome.approved_by}).count()
-    if left >= record.missing:
+    others = members.exclude(**{f"{username_lookup('user')}__in": record.outcome.approved_by}).count()
+    if others >= record.missing:
         return ""
     number = record.version_number
     sentence = _("No other member can approve version %(number)s.") % {"number": number}
-    if left:
+    if others:
         sentence = ngettext(
             "Only %(count)s other member can approve version %(number)s.",
             "Only %(count)s other members can approve version %(number)s.",
-            left,
-        ) % {"count": left, "number": number}
+            others,
+        ) % {"count": others, "number": number}
     remedy = _("Another person with the right to publish has to join the workspace.")
     if read_policy(record.workspace_id).bypass == Bypass.ADMIN:
         remedy = _("An admin can publish it without a review.")

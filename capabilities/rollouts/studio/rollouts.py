@@ -381,11 +381,11 @@ class ShareForm(forms.Form):
 
     @property
     def steps(self) -> list[Step]:
-        given = self.cleaned_data
+        fields = self.cleaned_data
         return [
-            Step(weight=int(given[f"step_{n}_share"] * PER_CENT), run_at=at)
+            Step(weight=int(fields[f"step_{n}_share"] * PER_CENT), run_at=at)
             for n in (1, 2)
-            if (at := given[f"step_{n}_at"]) is not None
+            if (at := fields[f"step_{n}_at"]) is not None
         ]
 
     def arm(self, version_id: str) -> Arm:
@@ -571,21 +571,12 @@ class WeightsPage(FormTarget):
         return self.go(address(changed), message)
 
 
-class StepsPage(ActionPage, OneRollout):
+class StepsPage(Target):
     """Cancels the steps that still wait."""
 
-    right = Right.PUBLISH
-
-    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        return self.go(self.back_address)
-
-    @property
-    def back_address(self) -> str:
-        return address(self.rollout)
-
-    def act(self) -> str:
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         RolloutStep.objects.of(self.rollout).cancel()
-        return gettext("Steps cancelled. The share stays as it is.")
+        return self.go(address(self.rollout), gettext("Steps cancelled. The share stays as it is."))
 
 
 class StopPage(FormTarget):

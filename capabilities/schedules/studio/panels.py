@@ -128,12 +128,12 @@ def as_given(schedule: Schedule) -> str:
     """
     if schedule.time_zone in {"", current_zone()}:
         return ""
-    given = datetime.datetime.fromisoformat(schedule.local_time)
-    if given.date() == local(schedule.run_at).date():
-        return f"{given:%H:%M} {schedule.time_zone}"
+    given_time = datetime.datetime.fromisoformat(schedule.local_time)
+    if given_time.date() == local(schedule.run_at).date():
+        return f"{given_time:%H:%M} {schedule.time_zone}"
     return _("%(day)s at %(time)s %(zone)s") % {
-        "day": day_in_words(given.date()),
-        "time": f"{given:%H:%M}",
+        "day": day_in_words(given_time.date()),
+        "time": f"{given_time:%H:%M}",
         "zone": schedule.time_zone,
     }
 
@@ -262,8 +262,8 @@ class Plan:
 
 def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
     """Return rows without which a resource has no plan: its schedules, and its places in releases."""
-    shown = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
-    return [shown, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
+    schedules = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
+    return [schedules, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
 
 
 def read_plan(resource: VersionedResource) -> Plan:
@@ -278,12 +278,12 @@ def read_plan(resource: VersionedResource) -> Plan:
     own = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
     lately = Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=timezone.now() - SHOWN_FOR)
     with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
-    shown = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
-    rows = list(shown.order_by("run_at", "pk")[:MAX_PLANNED])
+    schedules = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
+    rows = list(schedules.order_by("run_at", "pk")[:MAX_PLANNED])
     waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
-    joined = items.filter(release__in=releases).select_related("release") if releases else ()
-    of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in joined}
+    with_releases = items.filter(release__in=releases).select_related("release") if releases else ()
+    of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in with_releases}
     outcomes = forecast(f"{target.kind}/{target.id}", resource.active_id, waiting, of_releases)
     return Plan(
         planned=[
