@@ -509,11 +509,11 @@ class LabelsPage(VersionPage):
             message = _("The label {label} is set and released.")
         if released is False:
             message = _("The label {label} is no longer released.")
-        told = format_html(message, label=name)
+        message = format_html(message, label=name)
         if came_from is None:
-            return told
+            return message
         where = format_html(_("It was at {version} before."), version=self.link_within(came_from))
-        return format_html("{} {}", told, where)
+        return format_html("{} {}", message, where)
 
     def remove(self, name: str) -> str:
         self.collection.unlabel(self.resource_id, name, by=self.caller, expect=self.expected)

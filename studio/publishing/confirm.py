@@ -214,7 +214,7 @@ class VisibilityPage(ConfirmPage):
         """The visibility to change to; raises `NotFound` for resources without their own visibility."""
         if not self.kind.has_visibility or self.code_agent is not None:
             raise NotFound("The visibility of this cannot be changed here.")
-        is_public = self.summary.visibility == Visibility.PUBLIC
+        is_public = self.summary.entry.visibility == Visibility.PUBLIC
         return Visibility.PRIVATE if is_public else Visibility.PUBLIC
 
     @property

@@ -130,8 +130,8 @@ class Obstacle:
 
     @classmethod
     def of(cls, *errors: VersioningError) -> Self:
-        found = [reason for error in errors for reason in reasons(error)]
-        return cls(reasons=found[:MAX_NOTES], more=len(found[MAX_NOTES:]))
+        sentences = [reason for error in errors for reason in reasons(error)]
+        return cls(reasons=sentences[:MAX_NOTES], more=len(sentences[MAX_NOTES:]))
 
 
 def reasons(error: VersioningError | None) -> list[str]:
@@ -179,15 +179,15 @@ def overruled_by_reason(
     returns those that are left with options.
     """
     known = additions.reasons()
-    found = [code for code in dict.fromkeys(refusals) if code in known]
-    if not found or not caller.may(Right.ADMINISTER, workspace_id):
+    codes = [code for code in dict.fromkeys(refusals) if code in known]
+    if not codes or not caller.may(Right.ADMINISTER, workspace_id):
         return []
-    while left := refusals_with(gate.with_reason(_ANY_REASON, found)):
-        more = [code for code in dict.fromkeys(left) if code in known and code not in found]
+    while left := refusals_with(gate.with_reason(_ANY_REASON, codes)):
+        more = [code for code in dict.fromkeys(left) if code in known and code not in codes]
         if not more:
             return []
-        found += more
-    return found
+        codes += more
+    return codes
 
 
 def given_reason(request: HttpRequest) -> str | None:
@@ -230,7 +230,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         if reason == "":
             return self.show(version_id, status=400, reason_error=_("Say why."))
         try:
-            done = self.collection.publish(
+            published = self.collection.publish(
                 self.resource_id,
                 version_id,
                 by=self.caller,
@@ -246,14 +246,15 @@ class PublishPage(DifferencesPage, DependentsPage):
             # The page shows the gate's refusal; people who lost the right see that it is gone.
             self.require(Right.PUBLISH)
             return self.show(version_id, status=403)
-        for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
+        warnings = [translated(warning.message) for warning in published.warnings]
+        for warning in first_of(warnings, MAX_MESSAGES):
             self.tell(warning)
-        message = _("%(version)s is live.") % {"version": title_of(done.version)}
-        if before != done.resource.active_id:
+        message = _("%(version)s is live.") % {"version": title_of(published.version)}
+        if before != published.resource.active_id:
             with suppress(NotFound):  # it is no longer stored
                 if before is not None:
-                    find_version(done.resource, before)
-                undo = f"{before or ''}|{done.resource.etag}"
+                    find_version(published.resource, before)
+                undo = f"{before or ''}|{published.resource.etag}"
                 message = with_undo(message, self.address("publish"), undo)
         return self.back("history", message)
 

@@ -94,20 +94,21 @@ class ResourcePage(StudioPage):
         Raises `NotFound` if there is nothing that the caller may read.
         """
         try:
-            found: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
+            resource: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
         except NotFound:
             if self._in_code is None:
                 raise
             return None
-        return found
+        return resource
 
     @cached_property
     def with_history(self) -> VersionedResource | None:
         """The resource, even if only its history is left: the commits of a file that was removed."""
         if self.resource is not None or not self.may(Right.READ_DRAFTS):
             return self.resource
-        left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
-        return left
+        history = self.collection.versions(self.resource_id, by=self.caller)
+        resource: VersionedResource | None = history.resource
+        return resource
 
     @cached_property
     def code_agent(self) -> CodeAgent | None:
@@ -147,7 +148,7 @@ class ResourcePage(StudioPage):
         if version is None or resource is None:
             return None
         target = target_of(resource, self.editor.code)
-        found = self.editor.event.page(
+        page = self.editor.event.page(
             before=END_OF_LOG,
             limit=1,
             where=Q(resource_uuid=target.identity, previous_version_id=version.version_id, hidden_from=""),
@@ -162,7 +163,7 @@ class ResourcePage(StudioPage):
             "comparison": f"{self.address('compare')}?{urlencode(ids)}",
             "restore_address": self.address("restore", version.version_id),
             # Who took it back, and when; None if the log does not know.
-            "event": next(iter(found.events), None),
+            "event": next(iter(page.events), None),
         }
 
     @cached_property
@@ -172,7 +173,7 @@ class ResourcePage(StudioPage):
     @cached_property
     def summary(self) -> Summary:
         """The resource in one line, for the head of the page."""
-        return Summary.of(self.catalog.entry(self.resource_id, self.resource))
+        return Summary(self.catalog.entry(self.resource_id, self.resource))
 
     @cached_property
     def used_by(self) -> int:
@@ -187,9 +188,9 @@ class ResourcePage(StudioPage):
 
         Among thousands, finding them takes longer than the rest of a page.
         """
-        asked = "users", about, self.resource_id, *self.catalog.question
+        cache_key = "users", about, self.resource_id, *self.catalog.question
         of_it = self.kind.slug, self.resource_id
-        return self.editor.cache.remembered(asked, (AGENT.slug, None), make, of_it)
+        return self.editor.cache.remembered(cache_key, (AGENT.slug, None), make, of_it)
 
     def effective(self, version: Snapshot | None) -> Config:
         """Return the configuration served with a version, if any: an override is applied to the code."""
@@ -234,7 +235,7 @@ class ResourcePage(StudioPage):
         resource = self.with_history
         if version is None or resource is None:
             return []
-        shown = VersionOnPage(
+        on_page = VersionOnPage(
             page=page,
             request=self.request,
             caller=self.caller,
@@ -246,7 +247,7 @@ class ResourcePage(StudioPage):
             fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,
         )
-        return additions.panels(shown)
+        return additions.panels(on_page)
 
     def blocks_in_the_way(self, obstacle: object) -> list[str]:
         """Return the ids of unpublished blocks, if blocks that are not live keep an agent from going live."""
@@ -324,7 +325,7 @@ class ResourcePage(StudioPage):
             return {"actions": [], "saving_actions": []}
         added = additions.actions(self.caller, self.kind, resource, resource.current)
         saving = [action for action in added if self.has_edit_form and action.then]
-        is_public = self.summary.visibility == "public"
+        is_public = self.summary.entry.visibility == "public"
         offered = {
             "duplicate": (
                 _("Duplicate…"),

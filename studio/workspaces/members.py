@@ -311,7 +311,7 @@ class AccessPage(AdministrationPage):
         if not (is_own or is_root or roles):
             raise NotFound
         mine, unlimited = self.editor.key.listed(by=self.caller), self.editor.key.unlimited(by=self.caller)
-        keys = {key.pk: key for found in (mine, unlimited) for key in found.filter(owner=user)[:MAX_KEYS]}
+        keys = {key.pk: key for keys_of in (mine, unlimited) for key in keys_of.filter(owner=user)[:MAX_KEYS]}
         rows = [KeyRow(key=key) for key in keys.values()]
         return self.page(
             "studio/workspaces/access.html",

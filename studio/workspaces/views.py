@@ -176,13 +176,13 @@ class WorkspacesPage(AdministrationPage):
     """The workspaces that the caller administers, and the roles in the others."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        found = with_member_counts(self.verbs.list(by=self.caller))
+        administered = with_member_counts(self.verbs.list(by=self.caller))
         others = memberships_beyond(Right.ADMINISTER, by=self.caller)
         admins = list_admins((other.workspace_id for other in others), by=self.caller)
         return self.page(
             "studio/workspaces/list.html",
             title=gettext("Workspaces"),
-            workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
+            workspaces=[(workspace, address("members", workspace.pk)) for workspace in administered],
             others=[
                 (
                     other,
@@ -193,8 +193,8 @@ class WorkspacesPage(AdministrationPage):
                 for other in others
             ],
             activity_address=reverse("studio:activity"),
-            keys_address=reverse(f"{ROUTE}unlimited_keys") if found else "",
-            silence=WorkerHeartbeat.objects.silence() if found else None,
+            keys_address=reverse(f"{ROUTE}unlimited_keys") if administered else "",
+            silence=WorkerHeartbeat.objects.silence() if administered else None,
             may_create=self.admin.has_add_permission(self.request),
             add_address=reverse(f"{ROUTE}add"),
         )
@@ -241,8 +241,8 @@ MAX_ASKED: Final = 3
 def no_drafts(caller: Caller) -> Forbidden:
     """Return the refusal of pages about drafts in all workspaces, which names admins of the caller's own."""
     workspaces = workspaces_with(Right.READ, by=caller).values_list("pk", flat=True)[:MAX_ASKED]
-    found = list_admins(list(workspaces), by=caller)
-    names = list(dict.fromkeys(name for admins in found.values() for name in admins))[:MAX_ASKED]
+    admins_of = list_admins(list(workspaces), by=caller)
+    names = list(dict.fromkeys(name for admins in admins_of.values() for name in admins))[:MAX_ASKED]
     if not names:
         return Forbidden("You may not read drafts in any workspace.")
     return Forbidden(

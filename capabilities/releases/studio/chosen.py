@@ -20,7 +20,7 @@ from capabilities.releases.verbs import Releases, automatic_among, changeable
 from studio.bulk import ChosenPage, ChosenResource, with_changes
 from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.drafts import Draft
-from studio.resources.rows import FIELD, chosen
+from studio.resources.rows import FIELD, read_choices
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
@@ -139,7 +139,7 @@ class AddPage(ChosenPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Ask about the version in the address; without one, redirect back."""
-        choices = chosen(request.GET)
+        choices = read_choices(request.GET)
         return self.ask(choices) if choices else super().get(request)
 
     def question(self, count: int) -> str:
@@ -197,7 +197,7 @@ class AddPage(ChosenPage):
     @property
     def back_address(self) -> str:
         """The list, or the page of the resource whose menu led here."""
-        named = chosen(self.request.GET)
+        named = read_choices(self.request.GET)
         if "next" in self.request.POST or not named:
             return super().back_address
         return KINDS_BY_SLUG[named[0].kind.slug].address("change", named[0].id)

@@ -362,7 +362,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             for kind, row, version_id in chosen
         ],
         "count": len(blocks),
-        "name": Summary.of(offered[0][1]).name,
+        "name": Summary(offered[0][1]).name,
         "is_short": shown.page in EDITING,
         "is_all": len(blocks) == len(shown.unpublished_blocks),
         "next": shown.request.get_full_path(),
