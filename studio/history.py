@@ -181,7 +181,7 @@ class HistoryPage(VersionLinksPage):
     offers_taken_back = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         self.require(Right.READ_DRAFTS)
         history = self.collection.versions(self.resource_id, by=self.caller)
         found = history.resource

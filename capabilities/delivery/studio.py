@@ -227,6 +227,10 @@ class WebhooksPage(WorkspacePage):
         """Return the webhooks of the workspace, newest first."""
         return verbs.list_webhooks(by=self.caller, workspace_id=self.workspace.pk)
 
+    def state(self) -> str:
+        """Return a text that changes with what the page shows."""
+        return webhooks_digest(self.webhooks())
+
     def show_secret(self, message: str, webhook: Webhook) -> HttpResponse:
         """Go to the page of a webhook, which shows its secret once in this session.
 
@@ -322,11 +326,11 @@ class ListPage(WebhooksPage):
 
 
 class ListLivePage(WebhooksPage):
-    """Returns whether the list has changed."""
+    """Returns whether the page has changed."""
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
-        now = webhooks_digest(self.webhooks())
+        now = self.state()
         return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
 
@@ -455,13 +459,8 @@ class ShowPage(WebhookPage):
         )
 
 
-class LivePage(WebhookPage):
+class LivePage(ListLivePage, WebhookPage):
     """Returns whether the page of the webhook has changed."""
-
-    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
-        now = self.state()
-        return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
 
 class RotatePage(FormPage, WebhookPage):

@@ -217,7 +217,7 @@ class PublishPage(DifferencesPage, DependentsPage):
 
         The open page polls for changes by others, so that it can be published as soon as nothing is missing.
         """
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         self.require(Right.PUBLISH)
         return self.show(request.GET.get("version") or self.stored.current.version_id)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
@@ -68,6 +68,11 @@ class ResourcePage(StudioPage):
         """Take the resource's id from the address."""
         super().setup(request, *args, **kwargs)
         self.resource_id = unquote(kwargs["resource"])
+
+    @property
+    def scope(self) -> Mapping[str, str]:
+        """The events about the resource, for `listen`."""
+        return {"resource_kind": self.kind.slug, "resource_id": self.resource_id}
 
     def instead(self) -> dict[str, str]:
         """Redirect to the page of the resource, which is open to everyone who may read it."""

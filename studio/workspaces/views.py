@@ -125,6 +125,11 @@ class WorkspacePage(AdministrationPage):
         super().setup(request, *args, **kwargs)
         self.workspace_id = unquote(kwargs["workspace"])
 
+    @property
+    def scope(self) -> Mapping[str, str]:
+        """The events in the workspace, for `listen`."""
+        return {"workspace_id": self.workspace_id}
+
     @cached_property
     def workspace(self) -> Workspace:
         """The workspace; raises `NotFound` and `Forbidden` for people who may not open the page."""

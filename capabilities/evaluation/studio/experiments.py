@@ -173,7 +173,7 @@ class ExperimentsPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show a page of them."""
-        self.listen({"workspace_id": self.workspace_id})
+        self.listen(self.scope)
         rows = Experiments.list(dataset_id=self.dataset_id, by=self.caller).prefetch_related("scorers")
         page = self.paginate(rows.order_by("-created_at", "pk"), PER_PAGE)
         names = ExperimentNames.of(page.object_list, self.caller)
@@ -573,7 +573,7 @@ class ExperimentPage(OneExperimentPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
         """Show it."""
-        self.listen({"workspace_id": self.workspace_id})
+        self.listen(self.scope)
         row = self.experiment
         baseline = self.find_baseline(row)
         both = [row, *([baseline] if baseline else [])]

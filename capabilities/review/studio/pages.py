@@ -252,7 +252,7 @@ class ReviewPage(DifferencesPage):
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show the review; the open page polls for changes by others."""
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         self.require(Right.READ_DRAFTS)
         return self.show()
 

@@ -505,7 +505,7 @@ class OneRollout(ResourcePage):
 
 class RolloutPage(OneRollout):
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         return self.show_rollout()
 
 

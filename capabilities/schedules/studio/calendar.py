@@ -24,7 +24,6 @@ from capabilities.schedules.studio.panels import (
     change_url,
     in_short,
     list_reasons,
-    release_url,
     repeat_url,
     schedule_chip,
     twice,
@@ -205,7 +204,7 @@ class _EntryMaker:
             title = self.titles.get(release_id)
             if title is None:
                 return _("A release"), ""
-            return _("Release “%(title)s”") % {"title": title}, release_url(workspace_id, release_id)
+            return _("Release “%(title)s”") % {"title": title}, address("release", workspace_id, release_id)
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""

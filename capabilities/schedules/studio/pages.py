@@ -27,7 +27,6 @@ from capabilities.schedules.studio.panels import (
     in_short,
     list_warnings,
     read_plan,
-    release_url,
     twice,
     when_element,
     will_happen,
@@ -269,7 +268,7 @@ class ReleaseSchedulePage(TimePage, WorkspacePage):
 
     @property
     def release_address(self) -> str:
-        return release_url(self.workspace_id, str(self.release.pk))
+        return self.address("release", str(self.release.pk))
 
     @property
     def title(self) -> str:
@@ -437,5 +436,5 @@ STUDIO: Final = Extension(
     subject_panels=panels.subject_panels,
     list_notes=panels.list_notes,
     for_you=panels.for_you,
-    event_address=panels.event_url,
+    event_address=panels.find_event_address,
 )
