@@ -275,14 +275,14 @@ class LabelChosenPage(BulkPage):
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
         return label_chosen(
-            self.editor.collection, choices, self._given["label"], live=self._given["live"], by=self.caller
+            self.editor.collection, choices, self._fields["label"], live=self._fields["live"], by=self.caller
         )
 
     def more(self) -> dict[str, Any]:
-        return self._given
+        return self._fields
 
     @property
-    def _given(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:
         return {
             "label": self.request.POST.get("label", "").strip(),
             "live": self.request.POST.get("which") == "live",

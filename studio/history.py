@@ -184,26 +184,26 @@ class HistoryPage(VersionLinksPage):
         self.listen(self.scope)
         self.require(Right.READ_DRAFTS)
         history = self.collection.versions(self.resource_id, by=self.caller)
-        found = history.resource
-        if found is None:
+        stored = history.resource
+        if stored is None:
             return self.page(
                 "studio/history/history.html", title=_("History"), edit_address=self.address("change")
             )
-        lived = live_periods(self.editor.event, found, by=self.caller, cache=self.editor.cache)
-        authors = list_authors(found)
+        lived = live_periods(self.editor.event, stored, by=self.caller, cache=self.editor.cache)
+        authors = list_authors(stored)
         requested = self.filters.get("author")
         author = "" if requested == APPLICATION else requested
         among = set(lived.by_version) if self.published_only else None
         if author is not None and author not in authors:
             author, among = None, set()
-        timeline: Any = Timeline(found, history.versions, author=author, among=among)
+        timeline: Any = Timeline(stored, history.versions, author=author, among=among)
         page = self.paginate(timeline, PER_PAGE)
-        items = self._items(found, list(page.object_list), lived)
+        items = self._items(stored, list(page.object_list), lived)
         note = f" · {zone}" if (zone := zone_note()) else ""
         return self.page(
             "studio/history/history.html",
             title=_("History"),
-            resource=found,
+            resource=stored,
             page=page,
             query=urlencode(self.filters),
             items=items,
@@ -215,18 +215,18 @@ class HistoryPage(VersionLinksPage):
             chosen_author=self.filters.get("author", ""),
             published_only=self.published_only,
             is_filtered=bool(self.filters),
-            latest=found.latest,
-            latest_address=self.address("version", found.latest_id),
-            live=found.active,
-            live_address=self.address("version", found.active_id) if found.active_id else "",
-            before=self._before(found, lived),
-            live_at=self._live_at(found, lived),
+            latest=stored.latest,
+            latest_address=self.address("version", stored.latest_id),
+            live=stored.active,
+            live_address=self.address("version", stored.active_id) if stored.active_id else "",
+            before=self._before(stored, lived),
+            live_at=self._live_at(stored, lived),
             unknown_before="" if lived.is_complete else moment_in_words(lived.known_since or timezone.now()),
             compare_address=self.address("compare"),
             history_address=self.address("history"),
             publish_address=self.address("publish"),
-            obstacle=obstacle_to(found, found.latest, self.caller),
-            panels=self.panels("history", found.latest),
+            obstacle=obstacle_to(stored, stored.latest, self.caller),
+            panels=self.panels("history", stored.latest),
         )
 
     @property
@@ -236,30 +236,32 @@ class HistoryPage(VersionLinksPage):
 
     def _live_at(self, resource: VersionedResource, lived: LivePeriods) -> dict[str, str] | None:
         """Return what was live at the requested time, in a sentence with a link; None without a time."""
-        given = self.request.GET.get("at", "")
-        if not given:
+        typed = self.request.GET.get("at", "")
+        if not typed:
             return None
         try:
-            naive = datetime.datetime.fromisoformat(given)
+            naive = datetime.datetime.fromisoformat(typed)
             moment = naive if naive.tzinfo else timezone.make_aware(naive)
             words = {"time": exactly(moment)}
         except (ValueError, OverflowError):
             return {"at": "", "sentence": _("Enter a date and a time.")}
         if moment > timezone.now():
-            return {"at": given, "sentence": _("This time is in the future.")}
+            return {"at": typed, "sentence": _("This time is in the future.")}
         version_id = lived.version_at(moment)
         if version_id is None:
-            return {"at": given, "sentence": _("It is not known what was live on %(time)s.") % words}
+            return {"at": typed, "sentence": _("It is not known what was live on %(time)s.") % words}
         if not version_id:
-            said = _("On %(time)s, the agent ran as its code defines it.") if self.code_agent else ""
-            return {"at": given, "sentence": (said or _("On %(time)s, nothing was live.")) % words}
+            sentence = _("On %(time)s, nothing was live.")
+            if self.code_agent:
+                sentence = _("On %(time)s, the agent ran as its code defines it.")
+            return {"at": typed, "sentence": sentence % words}
         try:
             title = title_of(find_version(resource, version_id))
             address = self.address("version", version_id)
         except NotFound:  # deleted since
             title, address = _("a version that has been deleted"), ""
         sentence = _("Live on %(time)s:") % words
-        return {"at": given, "sentence": sentence, "title": title, "address": address}
+        return {"at": typed, "sentence": sentence, "title": title, "address": address}
 
     @property
     def published_only(self) -> bool:
@@ -271,8 +273,8 @@ class HistoryPage(VersionLinksPage):
         return timezone.localdate()
 
     def _items(self, resource: VersionedResource, entries: Sequence[Entry], lived: LivePeriods) -> list[Item]:
-        shown = {entry.version.version_id for entry in entries}
-        both_shown = resource.has_draft and {resource.active_id, resource.latest_id} <= shown
+        listed_ids = {entry.version.version_id for entry in entries}
+        both_shown = resource.has_draft and {resource.active_id, resource.latest_id} <= listed_ids
         newest = [entry.version.version_id for entry in entries[:2]]
         to, *older = [resource.latest_id, resource.active_id] if both_shown else newest or [""]
         oldest_id = find_oldest(resource)
@@ -334,13 +336,13 @@ class Piece:
 
 def split_value(name: str, value: Any, budget: PageBudget) -> list[Piece]:
     """Return the value of a field in pieces: instructions by block, other values as a whole."""
-    shown = readable(name, value)
-    if name != "instructions" or not isinstance(shown, list):
-        return [_text("", as_text(shown), "", budget, name if isinstance(value, str) else "")]
+    readable_value = readable(name, value)
+    if name != "instructions" or not isinstance(readable_value, list):
+        return [_text("", as_text(readable_value), "", budget, name if isinstance(value, str) else "")]
     pieces = []
-    for place, block in enumerate(shown, 1):
+    for place, block in enumerate(readable_value, 1):
         if budget.is_spent:
-            more = len(shown) - place + 1
+            more = len(readable_value) - place + 1
             message = ngettext("And %(count)s more block", "And %(count)s more blocks", more)
             pieces.append(Piece(title=message % {"count": more}))
             break
@@ -478,8 +480,8 @@ class LabelsPage(VersionPage):
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         name, action = request.POST.get("name", "").strip(), request.POST.get("action")
         # A moved label keeps its state unless the switch is on.
-        wanted = action == "release" or "released" in request.POST or None
-        released = False if action == "withdraw" else wanted
+        switch = action == "release" or "released" in request.POST or None
+        released = False if action == "withdraw" else switch
         try:
             message = (
                 self.remove(name) if action == "remove" else self.attach(name, version, released=released)
@@ -488,11 +490,11 @@ class LabelsPage(VersionPage):
             return self.seen_too_late()
         except Invalid as refused:
             problem = "; ".join(translated(issue.message) for issue in refused.issues)
-            return self.show(status=400, label_typed=name, label_error=problem, label_released=wanted)
+            return self.show(status=400, label_typed=name, label_error=problem, label_released=switch)
         except Forbidden as refused:
             self.require(Right.PUBLISH)  # people who may not set labels get an error
             problem = " ".join(reasons(refused))
-            return self.show(status=403, label_typed=name, label_error=problem, label_released=wanted)
+            return self.show(status=403, label_typed=name, label_error=problem, label_released=switch)
         return self.go(self.address("version", version), message)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
