@@ -477,19 +477,19 @@ class TablePage(DatasetPage):
 class _TypedRows:
     """What a person has typed into the table."""
 
-    def __init__(self, given: QueryDict, revisions: Mapping[str, Revision]) -> None:
-        self._given = given
+    def __init__(self, form: QueryDict, revisions: Mapping[str, Revision]) -> None:
+        self._form = form
         self._revisions = revisions
-        base = given.get("base", "")
+        base = form.get("base", "")
         self.base = int(base) if is_key(base) else -1
-        self.removed = [key for key in given.getlist("item") if f"remove-{key}" in given]
+        self.removed = [key for key in form.getlist("item") if f"remove-{key}" in form]
         self.changed = {
             key: changes
             for key, revision in revisions.items()
             if key not in self.removed and (changes := self._changes(key, revision))
         }
         self.added: dict[str, Mapping[str, Any]] = {}
-        for key in given.getlist("new"):
+        for key in form.getlist("new"):
             typed = self._cells(key)
             if not any(typed.values()):
                 continue
@@ -503,7 +503,7 @@ class _TypedRows:
             self.added[key] = item
 
     def _cells(self, key: str) -> dict[str, str]:
-        return {name: self._given.get(f"{name}-{key}", "").replace("\r\n", "\n") for name in CELLS}
+        return {name: self._form.get(f"{name}-{key}", "").replace("\r\n", "\n") for name in CELLS}
 
     def _changes(self, key: str, revision: Revision) -> dict[str, Any]:
         """Return the members whose cells differ from what was shown."""
@@ -521,7 +521,7 @@ class _TypedRows:
     def rows(self, row_of: Callable[[Revision], Row], error: Invalid | None = None) -> list[Row]:
         """Return the rows as they were typed, with the errors about them."""
         rows = []
-        for key in (*self._given.getlist("item"), *self._given.getlist("new")):
+        for key in (*self._form.getlist("item"), *self._form.getlist("new")):
             row = row_of(self._revisions[key]) if key in self._revisions else Row(key=key, cells={})
             row.cells = self._cells(key)
             row.is_removed = key in self.removed

@@ -192,12 +192,12 @@ class Sheet:
     separators = tuple(_SEPARATORS.items())
     first_rows = FIRST_ROWS
 
-    def __init__(self, body: bytes, first_row: str, given: Mapping[str, str]) -> None:
+    def __init__(self, body: bytes, first_row: str, choices: Mapping[str, str]) -> None:
         """Read the table; raises `Invalid`."""
         self.text, encoding = decode(body, *ENCODINGS)
         self.is_guessed = encoding == WINDOWS  # so that the encoding may be another
         self.first_row = first_row
-        separator = given.get("separator", "")
+        separator = choices.get("separator", "")
         layout = formats.Layout(
             separator=separator if separator in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
         )
@@ -213,10 +213,12 @@ class Sheet:
         members = {column.member for column in guesses if column.key is None}
         # Whether no name of the header says what is an input and what a good answer.
         self.has_own_names_alone = layout.has_header and members.isdisjoint({"input", "groundTruth"})
-        is_answer = given.get("columns") == self.shape
-        self.columns = [
-            _chosen(given, number, guess) if is_answer else guess for number, guess in enumerate(guesses)
-        ]
+        is_answer = choices.get("columns") == self.shape
+        self.columns = (
+            [_read_column(choices, number, guess) for number, guess in enumerate(guesses)]
+            if is_answer
+            else guesses
+        )
 
     @property
     def shape(self) -> str:
@@ -236,16 +238,16 @@ class Sheet:
         return [row for row in self.table.rows if any(row)][:MAX_ROWS]
 
     @property
-    def shown(self) -> Sequence[Mapping[str, Any]]:
+    def column_choices(self) -> Sequence[Mapping[str, Any]]:
         """The columns with the choices of what they become, and their first cells."""
-        shown = []
+        choices = []
         for number, (name, column) in enumerate(zip(self.table.header, self.columns, strict=True)):
             members: list[tuple[str, Any]] = list(_MEMBERS.items())
             if column.member in formats.WHOLES:
                 words = _("All of %(member)s, as JSON") % {"member": formats.WHOLES[column.member]}
                 members.insert(-1, (column.member, words))
             caption = name or _("Column %(number)s") % {"number": number + 1}
-            shown.append(
+            choices.append(
                 {
                     "number": number,
                     "caption": caption,
@@ -257,7 +259,7 @@ class Sheet:
                     "cells": [_cell(column, row[number] if number < len(row) else "") for row in self.rows],
                 }
             )
-        return shown
+        return choices
 
     @property
     def first_item(self) -> str:
@@ -276,10 +278,10 @@ def _choice(column: formats.Column) -> str:
     return column.member if column.key is None else f"{column.member}."
 
 
-def _chosen(given: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
+def _read_column(choices: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
     """Return what a person has chosen for a column; what is no choice is what was guessed."""
-    member, key, kind = (given.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
-    if f"member-{number}" not in given or not (member in _MEMBERS or member == _choice(guess)):
+    member, key, kind = (choices.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
+    if f"member-{number}" not in choices or not (member in _MEMBERS or member == _choice(guess)):
         return guess
     is_keyed = member.endswith(".")
     return formats.Column(
