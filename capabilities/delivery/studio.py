@@ -39,7 +39,6 @@ from capabilities.delivery.models import (
 )
 from capabilities.delivery.running import PING
 from capabilities.delivery.verbs import (
-    COLUMNS,
     MAX_DESCRIPTION,
     MAX_ID_PREFIX,
     MAX_KEEP_HOURS,
@@ -184,16 +183,12 @@ class WebhookForm(forms.Form):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The input, by the field names of the API."""
+        """The input, without event types that a chosen pattern already matches."""
         chosen = self.cleaned_data["event_types"]
-        return {
-            "url": self.cleaned_data["url"],
-            "description": self.cleaned_data["description"],
-            "idPrefix": self.cleaned_data["id_prefix"],
-            "eventTypes": [  # without those that a chosen pattern already matches
-                name for name in chosen if name.endswith(".*") or f"{name.rpartition('.')[0]}.*" not in chosen
-            ],
-        }
+        event_types = [
+            name for name in chosen if name.endswith(".*") or f"{name.rpartition('.')[0]}.*" not in chosen
+        ]
+        return {**self.cleaned_data, "event_types": event_types}
 
 
 class RotateForm(forms.Form):
@@ -338,15 +333,13 @@ class CreatePage(FormPage, WebhooksPage):
 
     form_class = WebhookForm
     template = "delivery/form.html"
-    error_fields = COLUMNS
 
     @property
     def title(self) -> str:
         return _("New webhook")
 
     def save(self, form: WebhookForm) -> HttpResponse:
-        fields = {COLUMNS[name]: value for name, value in form.values.items()}
-        webhook, _secret = verbs.create(self.workspace.pk, **fields, by=self.caller)
+        webhook, _secret = verbs.create(self.workspace.pk, **form.values, by=self.caller)
         return self.show_secret(_("The webhook was created."), webhook)
 
     def context(self) -> dict[str, Any]:
@@ -357,7 +350,6 @@ class ChangePage(FormPage, WebhookPage):
     """The fields of a webhook."""
 
     template = "delivery/form.html"
-    error_fields = COLUMNS
 
     @property
     def title(self) -> str:

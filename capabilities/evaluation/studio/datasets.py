@@ -18,6 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from editor_client.shared import canonical, tags
+from pydantic.alias_generators import to_snake
 
 from capabilities.evaluation.datasets.formats import MEMBERS
 from capabilities.evaluation.datasets.models import MAX_NAME, DatasetVersion, Revision
@@ -50,12 +51,6 @@ from versioning.editor.catalog import LongList
 from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
-_SETTINGS_FIELDS: Final = {
-    "inputSchema": "input_schema",
-    "groundTruthSchema": "ground_truth_schema",
-    "scorerIds": "scorers",
-}
-"""Maps members of the API to form fields."""
 
 
 class DatasetForm(forms.Form):
@@ -138,7 +133,7 @@ class SettingsPage(DatasetPage):
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the form."""
         held = self.dataset.settings
-        schemas = {_SETTINGS_FIELDS[name]: held.get(name) for name in ("inputSchema", "groundTruthSchema")}
+        schemas = {to_snake(name): held.get(name) for name in ("inputSchema", "groundTruthSchema")}
         initial = {
             "name": self.dataset.name,
             "description": held.get("description", ""),
@@ -166,7 +161,7 @@ class SettingsPage(DatasetPage):
             form.add_error("name", error.message)
             return self.show(form, status=400)
         except Invalid as error:
-            add_errors(form, error, **_SETTINGS_FIELDS)
+            add_errors(form, error, scorerIds="scorers")
             return self.show(form, status=400)
         return self.go(self.own_address(), _("Settings saved."))
 

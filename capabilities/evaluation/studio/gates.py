@@ -245,7 +245,6 @@ CONDITIONS: Final = {
     "few": TooFew.REFUSE.value,
 }
 """The fields about how evidence has to be made, as they are at first."""
-_GATE_FIELDS: Final = {"datasetId": "dataset", "scorerIds": "scorers", "primaryScorer": "primary"}
 """Maps members of the API to form fields."""
 
 
@@ -316,7 +315,7 @@ class NewGatePage(WorkspacePage):
         try:
             self.save(form)
         except Invalid as error:
-            add_errors(form, error, **_GATE_FIELDS)
+            add_errors(form, error, datasetId="dataset", scorerIds="scorers", primaryScorer="primary")
             return self.show(form, status=400)
         said = _("Gate saved. The page for publishing shows which experiments are missing, and starts them.")
         return self.go(self.address("gates"), said)

@@ -73,15 +73,6 @@ def presets(today: datetime.date) -> list[Preset]:
     return [Preset(name, f"{day:%Y-%m-%d}T09:00", day_in_words(day)) for day, name in names.items()]
 
 
-FIELDS: Final = {
-    "localTime": "local_time",
-    "runAt": "local_time",
-    "timeZone": "time_zone",
-    "then.versionId": "then",
-}
-"""Maps fields of the API to form fields, where the names differ."""
-
-
 class LocalTimeInput(forms.TextInput):
     """The browser's own control for a day and a time."""
 
@@ -125,7 +116,7 @@ class TimeForm(forms.Form):
 
     def add(self, error: Invalid) -> None:
         """Add the editor's errors to their fields."""
-        add_errors(self, error, **FIELDS)
+        add_errors(self, error, **{"runAt": "local_time", "then.versionId": "then"})
 
 
 class ForceForm(TimeForm):
