@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -23,7 +22,7 @@ from django.utils.html import format_html
 from django.utils.text import capfirst, format_lazy
 from django.utils.timesince import timeuntil
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from capabilities.delivery import verbs
 from capabilities.delivery.models import (
@@ -62,27 +61,15 @@ from versioning.domain.errors import Invalid, NotFound, VersioningError
 from versioning.domain.events import types
 from versioning.models import Event
 
-
-@dataclass(frozen=True)
-class Wording:
-    """The name of a state, and the class of its chip."""
-
-    word: str | Promise
-    chip: str = ""
-
-
-CONDITIONS: Final[Mapping[str, Wording]] = {
-    Condition.UNTRIED: Wording(gettext_lazy("Not tried yet")),
-    Condition.WORKING: Wording(pgettext_lazy("a webhook", "Working"), "chip-published"),
-    Condition.FAILING: Wording(pgettext_lazy("a webhook", "Failing"), "chip-changed"),
-    Condition.DISABLED: Wording(pgettext_lazy("a webhook", "Disabled"), "chip-danger"),
+CHIPS: Final[Mapping[str, str]] = {
+    Condition.WORKING: "chip-published",
+    Condition.FAILING: "chip-changed",
+    Condition.DISABLED: "chip-danger",
+    State.PENDING: "chip-changed",
+    State.DELIVERED: "chip-published",
+    State.FAILED: "chip-danger",
 }
-STATES: Final[Mapping[str, Wording]] = {
-    State.PENDING: Wording(pgettext_lazy("a delivery", "Pending"), "chip-changed"),
-    State.DELIVERED: Wording(pgettext_lazy("a delivery", "Delivered"), "chip-published"),
-    State.FAILED: Wording(pgettext_lazy("a delivery", "Failed"), "chip-danger"),
-    State.CANCELLED: Wording(pgettext_lazy("a delivery", "Cancelled")),
-}
+"""The classes of the chips of states, where they are not plain."""
 REASONS: Final[Mapping[str, str | Promise]] = {
     "": gettext_lazy("An admin disabled it."),
     DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
@@ -293,7 +280,7 @@ def webhook_in_words(webhook: Webhook, health: Health) -> dict[str, Any]:
         "health": health,
         "title": webhook_title(webhook),
         "types": [type_in_words(event_type) for event_type in webhook.event_types],
-        "condition": CONDITIONS[health.condition],
+        "chip": CHIPS.get(health.condition, ""),
         "reason": "" if webhook.enabled else REASONS[webhook.disabled_reason],
         "address": address("webhook", webhook.workspace_id, str(webhook.pk)),
     }
@@ -418,7 +405,7 @@ class ShowPage(WebhookPage):
                 {
                     "delivery": delivery,
                     "title": event_in_words(delivery.event),
-                    "state": STATES[delivery.state],
+                    "chip": CHIPS.get(delivery.state, ""),
                     "attempts": attempts,
                     "next_attempt": next_attempt_in_words(delivery, attempts),
                     "replay_address": self.own_address("webhook_replay", str(delivery.pk)),

@@ -11,12 +11,12 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, TextChoices
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from pydantic.alias_generators import to_camel
 
 from capabilities.delivery import running
@@ -286,16 +286,15 @@ def _administering(webhook_id: str, by: Caller) -> Iterator[Webhook]:
         yield webhook
 
 
-class Condition(StrEnum):
+class Condition(TextChoices):
     """The state of a webhook."""
 
-    UNTRIED = "untried"
-    """Nothing has been sent yet."""
-    WORKING = "working"
+    UNTRIED = "untried", gettext_lazy("Not tried yet")
+    WORKING = "working", pgettext_lazy("a webhook", "Working")
     """The last attempt was a success."""
-    FAILING = "failing"
+    FAILING = "failing", pgettext_lazy("a webhook", "Failing")
     """The last attempt was a failure."""
-    DISABLED = "disabled"
+    DISABLED = "disabled", pgettext_lazy("a webhook", "Disabled")
     """Disabled by an admin, or by the service: `Webhook.disabled_reason`."""
 
 

@@ -13,12 +13,11 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, TextChoices
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.urls import path, reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
@@ -65,26 +64,22 @@ from versioning.editor.gate import Options
 from versioning.models import Event, Version, VersionedResource
 from versioning.models.querysets import within
 
-
-@dataclass(frozen=True)
-class Wording:
-    """The name of a state, and the class of its chip."""
-
-    word: Promise
-    chip: str = ""
-
-
-STATES: Final[Mapping[str, Wording]] = {
-    State.DRAFT: Wording(pgettext_lazy("a release", "Draft"), "chip-changed"),
-    "scheduled": Wording(pgettext_lazy("a release", "Scheduled"), "chip-changed"),
-    State.PUBLISHED: Wording(pgettext_lazy("a release", "Published"), "chip-published"),
-    State.REVERTED: Wording(pgettext_lazy("a release", "Reverted")),
+CHIPS: Final[Mapping[str, str]] = {
+    State.DRAFT: "chip-changed",
+    State.PUBLISHED: "chip-published",
+    State.REVERTED: "",
 }
+"""The classes of the chips of states."""
 
 
-def state_in_words(release: Release, *, is_scheduled: bool) -> Wording:
-    """Return the state of a release; a draft that is published automatically is scheduled."""
-    return STATES["scheduled" if is_scheduled else release.state]
+def release_chip(release: Release, *, is_scheduled: bool) -> tuple[str, str]:
+    """Return the name of a release's state, and the class of its chip.
+
+    A draft that is published automatically is scheduled.
+    """
+    if is_scheduled:
+        return pgettext("a release", "Scheduled"), CHIPS[State.DRAFT]
+    return release.get_state_display(), CHIPS[release.state]
 
 
 def problem_in_words(problem: Problem) -> list[str]:
@@ -286,8 +281,19 @@ def shown_items(
 
 SHOW: Final = "show"
 """The parameter of the list of releases that says which ones to show."""
-MINE: Final = "mine"
-QUERY: Final = urlencode({SHOW: MINE})
+
+
+class Show(TextChoices):
+    """The filters of the list."""
+
+    DRAFT = State.DRAFT.value, pgettext_lazy("releases", "Drafts")
+    MINE = "mine", pgettext_lazy("releases", "My drafts")
+    PUBLISHED = State.PUBLISHED.value, pgettext_lazy("releases", "Published")
+    REVERTED = State.REVERTED.value, pgettext_lazy("releases", "Reverted")
+    ALL = "all", pgettext_lazy("releases", "All")
+
+
+QUERY: Final = urlencode({SHOW: Show.MINE.value})
 """The query of the list for the person's own drafts."""
 
 
@@ -320,12 +326,11 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
 
 def _task(release: Release, *, is_scheduled: bool) -> Task:
     count: int = getattr(release, "count", 0)
-    state = state_in_words(release, is_scheduled=is_scheduled)
     return Task(
         name=release.title,
         address=release_url(release),
         icon="publish",
-        chip=(state.word, state.chip),
+        chip=release_chip(release, is_scheduled=is_scheduled),
         said=shortened(release.description) if release.description else "",
         about=ngettext("%(count)s item, created by you", "%(count)s items, created by you", count)
         % {"count": count},
@@ -392,15 +397,6 @@ def chosen(caller: Caller, page: ChosenOn) -> Iterator[Link]:
 
 
 RELEASES_PER_PAGE: Final = 50
-ALL: Final = "all"
-
-_TITLES: Final = {
-    State.DRAFT.value: pgettext_lazy("releases", "Drafts"),
-    MINE: pgettext_lazy("releases", "My drafts"),
-    State.PUBLISHED.value: pgettext_lazy("releases", "Published"),
-    State.REVERTED.value: pgettext_lazy("releases", "Reverted"),
-    ALL: pgettext_lazy("releases", "All"),
-}
 
 
 class ReleaseForm(forms.Form):
@@ -424,11 +420,11 @@ class ReleasesPage(ListingPage):
         workspace_id = self.listed_id
         self.listen(self.scope)
         shown = request.GET.get(SHOW, "")
-        show = shown if shown in _TITLES else State.DRAFT.value
-        if show == MINE:
+        show = Show(shown) if shown in Show.values else Show.DRAFT
+        if show is Show.MINE:
             listed: QuerySet[Release] = own_drafts(self.caller, workspace_id).with_people()
         else:
-            state = None if show == ALL else show
+            state = None if show is Show.ALL else show.value
             listed = Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
         page: Any = Paginator(listed, RELEASES_PER_PAGE).get_page(request.GET.get("page"))
         releases = list(page.object_list)
@@ -441,7 +437,7 @@ class ReleasesPage(ListingPage):
             show=show,
             choices=[
                 (title, f"?{self.query(**_narrowed(choice))}", choice == show)
-                for choice, title in _TITLES.items()
+                for choice, title in Show.choices
             ],
             page=page,
             query=self.query(**_narrowed(show)),
@@ -450,7 +446,7 @@ class ReleasesPage(ListingPage):
                 {
                     "release": release,
                     "address": release_url(release),
-                    "state": state_in_words(release, is_scheduled=release.pk in scheduled),
+                    "chip": release_chip(release, is_scheduled=release.pk in scheduled),
                     "count": counts.get(release.pk, 0),
                     "workspace_name": self.shown_names.get(release.workspace_id, ""),
                 }
@@ -473,7 +469,7 @@ class ReleasesPage(ListingPage):
 
 
 def _narrowed(show: str) -> dict[str, str]:
-    return {} if show == State.DRAFT else {SHOW: show}
+    return {} if show == Show.DRAFT else {SHOW: show}
 
 
 class NewReleasePage(WorkspacePage):
@@ -609,7 +605,7 @@ class ReleasePage(WorkspacePage):
             title=release.title,
             status=status,
             release=release,
-            state=state_in_words(release, is_scheduled=self.is_scheduled),
+            chip=release_chip(release, is_scheduled=self.is_scheduled),
             is_scheduled=self.is_scheduled,
             is_draft=self.is_draft,
             tag=release_etag(release),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -14,7 +13,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.core.paginator import Paginator
-from django.db.models import Case, Max, Q, When
+from django.db.models import Case, Max, Q, TextChoices, When
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
@@ -25,7 +24,7 @@ from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewS
 from capabilities.review.studio.panels import OWN_PAGE, SHOW, waiting_for
 from capabilities.review.studio.panels import WAITING as WAITING_FOR_ME
 from capabilities.review.studio.wording import (
-    STATES,
+    CHIPS,
     Person,
     find_open_review,
     has_decided,
@@ -185,21 +184,13 @@ class AskPage(ResourcePage):
 PER_PAGE: Final = 50
 
 
-class Show(StrEnum):
+class Show(TextChoices):
     """The filters of the list."""
 
-    OPEN = "open"
-    WAITING = WAITING_FOR_ME
-    MINE = "mine"
-    ALL = "all"
-
-
-_TITLES: Final = {
-    Show.OPEN: pgettext_lazy("reviews", "Open"),
-    Show.WAITING: pgettext_lazy("reviews", "Wait for me"),
-    Show.MINE: pgettext_lazy("reviews", "Mine"),
-    Show.ALL: pgettext_lazy("reviews", "All"),
-}
+    OPEN = "open", pgettext_lazy("reviews", "Open")
+    WAITING = WAITING_FOR_ME, pgettext_lazy("reviews", "Wait for me")
+    MINE = "mine", pgettext_lazy("reviews", "Mine")
+    ALL = "all", pgettext_lazy("reviews", "All")
 
 
 class ReviewsPage(ListingPage):
@@ -212,7 +203,7 @@ class ReviewsPage(ListingPage):
         workspace_id = self.listed_id
         self.listen(self.scope)
         text = request.GET.get(SHOW, "")
-        show = Show(text) if text in set(Show) else Show.OPEN
+        show = Show(text) if text in Show.values else Show.OPEN
         if show is Show.WAITING:
             listed: Any = waiting_for(self.caller, workspace_id).all
         else:
@@ -228,8 +219,7 @@ class ReviewsPage(ListingPage):
             title=_("Reviews"),
             show=show.value,
             choices=[
-                (title, f"?{self.query(**_narrowed(choice))}", choice is show)
-                for choice, title in _TITLES.items()
+                (choice.label, f"?{self.query(**_narrowed(choice))}", choice is show) for choice in Show
             ],
             page=page,
             query=self.query(**_narrowed(show)),
@@ -342,7 +332,7 @@ class ReviewPage(DifferencesPage):
             version=version,
             latest=resource.latest,
             is_over=self.is_over,
-            state=STATES[record.state],
+            chip=CHIPS[record.state],
             missing=""
             if self.is_over
             else missing_in_words(record.missing, record.outcome.changes_requested_by),

@@ -22,7 +22,6 @@ from capabilities.schedules.models import Schedule, State
 from capabilities.schedules.studio import panels
 from capabilities.schedules.studio.calendar import CalendarPage
 from capabilities.schedules.studio.panels import (
-    STATES,
     cancel_url,
     in_short,
     list_warnings,
@@ -364,7 +363,7 @@ class OneSchedulePage(WorkspacePage):
         """Redirect with the message that it is too late."""
         schedule.refresh_from_db()
         message = _("It is too late: this schedule is already %(state)s.") % {
-            "state": str(STATES[schedule.state][0]).lower()
+            "state": schedule.get_state_display().lower()
         }
         return self.go(self.after(schedule), message, level=messages.WARNING)
 
