@@ -367,7 +367,7 @@ class Paging:
     def parameters(self) -> tuple[OpenApiParameter, ...]:
         return (
             *numbers(self.size),
-            query("orderBy[field]", "What to order by.", enum=list(self.fields)),
+            query("orderBy[field]", "The field to order by.", enum=list(self.fields)),
             query("orderBy[direction]", f"`{self.direction}` when absent.", enum=["ASC", "DESC"]),
         )
 
