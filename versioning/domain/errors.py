@@ -254,10 +254,8 @@ class CursorAhead(VersioningError):
     def __init__(self, newest: int, epoch: str) -> None:
         super().__init__(
             Message(
-                (
-                    "The log was restored to an earlier state and now ends at {newest}. Treat all your "
-                    "data as stale and start again."
-                ),
+                "The log was restored to an earlier state and now ends at {newest}. Treat all your "
+                "data as stale and start again.",
                 newest=newest,
             )
         )
