@@ -21,7 +21,7 @@ from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.publishing.drafts import Changes, Draft, Texts, changes_of, drafts_by_id, find_refusals
 from studio.publishing.views import reasons
 from studio.resources.filters import MATCHING, matching
-from studio.resources.rows import chosen, value_of
+from studio.resources.rows import read_choices, value_of
 from studio.translation import translated
 from studio.views import StudioPage, safe_next_url
 from studio.workspaces.names import OfWorkspace, by_workspace, workspace_names
@@ -118,7 +118,7 @@ class ChosenPage(StudioPage, ABC):
         if MATCHING in request.POST and not is_confirmed:
             choices = matching(request.POST, self.caller, self.narrow)
         else:
-            choices = chosen(request.POST)
+            choices = read_choices(request.POST)
         if not choices:
             return self.go(self.back_address, _("Nothing was chosen."), level=messages.WARNING)
         if not is_confirmed:
@@ -170,7 +170,7 @@ class ChosenPage(StudioPage, ABC):
 
     @property
     def later(self) -> Sequence[Choice]:
-        return chosen(self.request.POST, LATER)
+        return read_choices(self.request.POST, LATER)
 
     def go_on(self, address: str, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
         """Redirect to the address, which shows the message, or show the form for the next workspace."""
@@ -275,14 +275,14 @@ class LabelChosenPage(BulkPage):
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
         return label_chosen(
-            self.editor.collection, choices, self._given["label"], live=self._given["live"], by=self.caller
+            self.editor.collection, choices, self._fields["label"], live=self._fields["live"], by=self.caller
         )
 
     def more(self) -> dict[str, Any]:
-        return self._given
+        return self._fields
 
     @property
-    def _given(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:
         return {
             "label": self.request.POST.get("label", "").strip(),
             "live": self.request.POST.get("which") == "live",
@@ -358,11 +358,11 @@ class PublishChosenPage(BulkPage):
     def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         """Return the current state of the drafts that changed since they were shown."""
         changed = [outcome.choice for outcome in outcomes if isinstance(outcome.error, EditConflict)]
-        found = self._drafts(changed)
+        drafts = self._drafts(changed)
         newest = [
             replace(choice, version_id=draft.newest.version_id, etag=None)
             for choice in changed
-            if (draft := found.get((choice.kind.slug, choice.id))) is not None
+            if (draft := drafts.get((choice.kind.slug, choice.id))) is not None
         ]
         again = [draft for draft in self.judged(self._resources(newest)) if not draft.obstacle]
         return {"again": self.detailed(again)}
@@ -374,5 +374,5 @@ def with_changes(
     """Return chosen drafts with the changes of publishing each; those shown completely are ticked."""
     drafts = [offer.draft for offer in offered if offer.draft is not None]
     changes = changes_of(drafts, texts or Texts(drafts), caller)
-    shown = [(offer, changes[offer.choice.kind.slug, offer.choice.id]) for offer in offered]
-    return [replace(offer, changes=own, is_chosen=own.is_whole) for offer, own in shown]
+    with_own_changes = [(offer, changes[offer.choice.kind.slug, offer.choice.id]) for offer in offered]
+    return [replace(offer, changes=own, is_chosen=own.is_whole) for offer, own in with_own_changes]

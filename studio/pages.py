@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 
 from studio.translation import translated, translated_at_field
 from studio.views import StudioPage
-from versioning.domain.errors import IdTaken, Invalid
+from versioning.domain.errors import IdTaken, Invalid, VersioningError
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -29,7 +30,10 @@ def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
 
 
 class FormPage(StudioPage, ABC):
-    """A page with one form, saved by one verb, whose errors are shown at their fields."""
+    """A page with one form: it is shown, and saved by one verb, whose errors stand at their fields.
+
+    Other errors that belong on the page are caught by `save`, which returns `refuse`.
+    """
 
     form_class: type[forms.Form]
     template: str
@@ -49,8 +53,7 @@ class FormPage(StudioPage, ABC):
             add_errors(form, error, **self.error_fields)
             return self.show(form, status=400)
         except IdTaken as error:
-            form.add_error(self.id_field, translated(error.message))
-            return self.show(form, status=409)
+            return self.refuse(form, error.message, field=self.id_field, status=409)
 
     @property
     @abstractmethod
@@ -62,13 +65,24 @@ class FormPage(StudioPage, ABC):
         """The fields of the form, by the verb's names for them, if these differ."""
         return {}
 
-    def form(self, *data: Any) -> Any:
-        """Return the form, empty or with the posted values."""
-        return self.form_class(*data)
+    def initial(self) -> dict[str, Any]:
+        """Return the values of the form before anything was posted."""
+        return {}
+
+    def form(self, data: Any = None) -> Any:
+        """Return the form, with the initial values or with what was posted."""
+        return self.form_class(data, initial=self.initial())
 
     @abstractmethod
     def save(self, form: Any) -> HttpResponse:
         """Call the verb with the valid form, and redirect."""
+
+    def refuse(
+        self, form: forms.Form, message: str, *, field: str | None = None, status: int = 400
+    ) -> HttpResponse:
+        """Return the page with an error of the verb at a field, or above the form."""
+        form.add_error(field, translated(message))
+        return self.show(form, status=status)
 
     def show(self, form: Any, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with the form."""
@@ -87,19 +101,31 @@ class ActionPage(StudioPage, ABC):
     """
 
     template: str
+    refusals: tuple[type[VersioningError], ...] = ()
+    """The errors of the verb that are a message on the page to go back to, not a page."""
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        return self.page(
-            self.template, title=str(self.title), back_address=self.back_address, **self.context()
-        )
+        return self.ask()
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        message = self.act()
-        return self.go(self.back_address, message)
+        try:
+            message = self.act()
+        except self.refusals as error:
+            return self.go(self.back_address, self.refusal_in_words(error), level=messages.ERROR)
+        return self.go(self.done_address, message)
+
+    def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page that asks."""
+        context = {"back_address": self.back_address, **self.context(), **context}
+        return self.page(self.template, title=str(self.title), status=status, **context)
 
     @abstractmethod
     def act(self) -> str:
         """Call the verb, and return the message about the result."""
+
+    def refusal_in_words(self, error: Any) -> str:
+        """Return the message about one of the `refusals`."""
+        return translated(error.message)
 
     @property
     def title(self) -> StrOrPromise:
@@ -109,7 +135,12 @@ class ActionPage(StudioPage, ABC):
     @property
     @abstractmethod
     def back_address(self) -> str:
-        """The address of the page after the action, or without it."""
+        """The address of the page without the action, or after it was refused."""
+
+    @property
+    def done_address(self) -> str:
+        """The address of the page after the action."""
+        return self.back_address
 
     def context(self) -> dict[str, Any]:
         """Return the template context besides the address to go back."""

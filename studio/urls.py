@@ -12,7 +12,7 @@ from studio.accounts.views import NamePage, SessionPage
 from studio.activity.live import LivePage, NotificationsPage
 from studio.activity.views import ActivityPage
 from studio.bulk import LabelChosenPage, PublishChosenPage, TagChosenPage
-from studio.home.views import HomePage
+from studio.home import HomePage
 from studio.preferences import DensityPage, PreferencesPage, ScriptCatalog, TourPage, translated_apps
 from studio.preview.answers import AnswersPage
 from studio.publishing.drafts import WaitingPage

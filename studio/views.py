@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
+from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -122,6 +123,15 @@ class StudioPage(View):
         """
         self.position = events.position()
         self.news_address = f"{reverse('studio:live')}?{urlencode({'after': self.position, **scope})}"
+
+    @property
+    def expected(self) -> set[str]:
+        """The entity tags for a verb: that of the resource when the page with the form was opened."""
+        return {self.request.POST.get("tag", "")}
+
+    def paginate(self, rows: Any, per_page: int) -> Page[Any]:
+        """Return the page of rows that the address names, or the nearest one."""
+        return Paginator(rows, per_page).get_page(self.request.GET.get("page"))
 
     def tell(self, message: str, *, level: int = messages.WARNING) -> None:
         """Show a message on the next page."""

@@ -272,11 +272,11 @@ class NamePage(FormPage):
     template = "studio/accounts/name.html"
     title = gettext_lazy("Your name")
 
-    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        """Show the form; raises `NotFound` if the user model has no names."""
+    def initial(self) -> dict[str, Any]:
+        """Return the names; raises `NotFound` if the user model has none."""
         if not name_fields():
             raise NotFound
-        return self.show(NameForm(initial={name: getattr(request.user, name) for name in name_fields()}))
+        return {name: getattr(self.request.user, name) for name in name_fields()}
 
     def save(self, form: NameForm) -> HttpResponse:
         user: Any = self.request.user
@@ -332,8 +332,8 @@ class ErasePage(FormPage):
     def title(self) -> str:
         return _("Erase %(name)s?") % {"name": self.username}
 
-    def form(self, *data: Any) -> EraseForm:
-        return EraseForm(*data, username=self.username)
+    def form(self, data: Any = None) -> EraseForm:
+        return EraseForm(data, username=self.username)
 
     def save(self, form: EraseForm) -> HttpResponse:
         erased = self.editor.person.erase(self.username, by=self.caller)

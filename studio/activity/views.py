@@ -274,7 +274,7 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
 
     @property
     def scope(self) -> Mapping[str, Any]:
-        return {"resource_kind": self.kind.slug, "resource_id": self.summary.resource_id}
+        return {"resource_kind": self.kind.slug, "resource_id": self.summary.entry.id}
 
     def types(self) -> list[str]:
         others = {kind.slug for kind in KINDS} - {self.kind.slug}

@@ -189,7 +189,7 @@ class EditPage(EditablePage):
         )
 
     def _hear_of_others(self) -> None:
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
         """Save the changes; returns None for a new override without any."""

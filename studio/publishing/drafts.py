@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.core.paginator import Page, Paginator
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -96,36 +95,36 @@ class Draft:
 
 
 def make_drafts(
-    kind: StudioKind, found: Sequence[tuple[VersionedResource, Entry]], caller: Caller
+    kind: StudioKind, entries: Sequence[tuple[VersionedResource, Entry]], caller: Caller
 ) -> list[Draft]:
     """Return resources whose drafts the caller may read as lines of a list, in a few queries."""
     catalog = kind.catalog(caller)
-    resources = [resource for resource, _ in found]
+    resources = [resource for resource, _ in entries]
     changed = changed_since_live(catalog, resources)
     blockers = additions.publish_blockers(caller, resources)
     return [
         Draft(
             kind=kind,
             resource=resource,
-            row=Row.of(kind, entry),
+            row=Row(kind=kind, entry=entry),
             fields=titles(in_reading_order(changed[resource.pk])),
             may_publish=caller.may(Right.PUBLISH, resource.workspace_id),
             hindrance=blockers.get((kind.slug, resource.pk), ""),
         )
-        for resource, entry in found
+        for resource, entry in entries
     ]
 
 
-def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tuple[str, str], Draft]:
+def drafts_by_id(keys: Collection[tuple[str, str]], caller: Caller) -> dict[tuple[str, str], Draft]:
     """Return the resources of these kinds (`agent`) and ids whose drafts the caller may read."""
     drafts: dict[tuple[str, str], Draft] = {}
     for kind in KINDS:
-        found = [
+        entries = [
             (resource, entry)
-            for resource, entry in kind.catalog(caller).some([pk for slug, pk in wanted if slug == kind.slug])
+            for resource, entry in kind.catalog(caller).some([pk for slug, pk in keys if slug == kind.slug])
             if caller.may(Right.READ_DRAFTS, resource.workspace_id)
         ]
-        drafts |= {(kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, found, caller)}
+        drafts |= {(kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, entries, caller)}
     return drafts
 
 
@@ -133,31 +132,31 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     if caller.username is None or caller.scope(Right.SAVE) == frozenset():
         return
     waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE, get_editor().cache)
-    shown = waiting[0:SHOWN]
+    drafts = waiting[0:SHOWN]
     yield TaskGroup(
         key="drafts",
         urgency=Urgency.STARTED,
         title=_("Your drafts"),
-        tasks=[_task(draft) for draft in shown],
-        count=len(shown) if len(shown) < SHOWN else len(waiting),
+        tasks=[_task(draft) for draft in drafts],
+        count=len(drafts) if len(drafts) < SHOWN else len(waiting),
         address=f"{reverse('studio:waiting')}?{urlencode({'whose': Whose.MINE.value})}",
     )
 
 
-def _task(one: Waits) -> Task:
-    kind = KINDS_BY_SLUG[one.catalog.collection.kind.slug]
-    summary, version = Summary.of(one.entry), one.entry.version
+def _task(wait: Waits) -> Task:
+    kind = KINDS_BY_SLUG[wait.catalog.collection.kind.slug]
+    entry, summary = wait.entry, Summary(wait.entry)
     return Task(
         name=summary.name,
-        address=kind.address("change", summary.resource_id),
+        address=kind.address("change", entry.id),
         icon=kind.icon,
         chip=(summary.state.word, summary.state.chip),
-        said=message_of(version) if version else "",
+        said=message_of(entry.version) if entry.version else "",
         about=_("saved by you"),
-        at=version.created_at if version else None,
-        workspace_id=summary.workspace_id,
+        at=entry.version.created_at if entry.version else None,
+        workspace_id=entry.workspace_id,
         action=_("View changes"),
-        action_address=kind.address("compare", summary.resource_id),
+        action_address=kind.address("compare", entry.id),
     )
 
 
@@ -172,11 +171,11 @@ class WaitingPage(StudioPage):
         if self.caller.scope(Right.SAVE) == frozenset():
             raise no_drafts(self.caller)
         self.listen({})
-        given = request.GET.get("whose", "")
-        whose = Whose(given) if given in set(Whose) else Whose.ALL
+        filter_name = request.GET.get("whose", "")
+        whose = Whose(filter_name) if filter_name in set(Whose) else Whose.ALL
         waiting = Waiting([kind.catalog(self.caller) for kind in KINDS], whose, self.editor.cache)
         counts = waiting.counts
-        page: Page[Waits] = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(waiting, PER_PAGE)
         query = {} if whose is Whose.ALL else {"whose": whose.value}
         drafts = self._drafts(list(page.object_list))
         names = workspace_names(self.caller)
@@ -209,13 +208,13 @@ class WaitingPage(StudioPage):
     def _drafts(self, waits: list[Waits]) -> list[Draft]:
         drafts: dict[tuple[str, str], Draft] = {}
         for kind in KINDS:
-            found = [
+            entries = [
                 (wait.resource, wait.entry)
                 for wait in waits
                 if wait.catalog.collection.kind.slug == kind.slug
             ]
             drafts |= {
-                (kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, found, self.caller)
+                (kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, entries, self.caller)
             }
         return [drafts[wait.catalog.collection.kind.slug, wait.resource.pk] for wait in waits]
 

@@ -130,8 +130,8 @@ class Obstacle:
 
     @classmethod
     def of(cls, *errors: VersioningError) -> Self:
-        found = [reason for error in errors for reason in reasons(error)]
-        return cls(reasons=found[:MAX_NOTES], more=len(found[MAX_NOTES:]))
+        sentences = [reason for error in errors for reason in reasons(error)]
+        return cls(reasons=sentences[:MAX_NOTES], more=len(sentences[MAX_NOTES:]))
 
 
 def reasons(error: VersioningError | None) -> list[str]:
@@ -179,15 +179,15 @@ def overruled_by_reason(
     `refusals_with` returns the remaining ones with options.
     """
     known = additions.reasons()
-    found = [code for code in dict.fromkeys(refusals) if code in known]
-    if not found or not caller.may(Right.ADMINISTER, workspace_id):
+    codes = [code for code in dict.fromkeys(refusals) if code in known]
+    if not codes or not caller.may(Right.ADMINISTER, workspace_id):
         return []
-    while left := refusals_with(gate.with_reason(_ANY_REASON, found)):
-        more = [code for code in dict.fromkeys(left) if code in known and code not in found]
+    while left := refusals_with(gate.with_reason(_ANY_REASON, codes)):
+        more = [code for code in dict.fromkeys(left) if code in known and code not in codes]
         if not more:
             return []
-        found += more
-    return found
+        codes += more
+    return codes
 
 
 def given_reason(request: HttpRequest) -> str | None:
@@ -217,24 +217,24 @@ class PublishPage(DifferencesPage, DependentsPage):
 
         The open page polls for changes by others, so that it can be published once nothing is missing.
         """
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         self.require(Right.PUBLISH)
-        return self.show(request.GET.get("version") or self.found.current.version_id)
+        return self.show(request.GET.get("version") or self.stored.current.version_id)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Publish the version that was shown; with a reason, without the required approvals."""
         if "undo" in request.POST:
             return self._undone(request.POST["undo"])
-        version_id, before = request.POST.get("version", ""), self.found.active_id
+        version_id, before = request.POST.get("version", ""), self.stored.active_id
         reason = given_reason(request)
         if reason == "":
             return self.show(version_id, status=400, reason_error=_("Say why."))
         try:
-            done = self.collection.publish(
+            published = self.collection.publish(
                 self.resource_id,
                 version_id,
                 by=self.caller,
-                expect={request.POST.get("tag", "")},
+                expect=self.expected,
                 **options_of(request, reason),
             )
         except EditConflict:
@@ -246,14 +246,15 @@ class PublishPage(DifferencesPage, DependentsPage):
             # The page shows the gate's refusal, or that the person has lost the right.
             self.require(Right.PUBLISH)
             return self.show(version_id, status=403)
-        for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
+        warnings = [translated(warning.message) for warning in published.warnings]
+        for warning in first_of(warnings, MAX_MESSAGES):
             self.tell(warning)
-        message = _("%(version)s is live.") % {"version": title_of(done.version)}
-        if before != done.resource.active_id:
+        message = _("%(version)s is live.") % {"version": title_of(published.version)}
+        if before != published.resource.active_id:
             with suppress(NotFound):  # it is no longer stored
                 if before is not None:
-                    find_version(done.resource, before)
-                undo = f"{before or ''}|{done.resource.etag}"
+                    find_version(published.resource, before)
+                undo = f"{before or ''}|{published.resource.etag}"
                 message = with_undo(message, self.address("publish"), undo)
         return self.back("history", message)
 
@@ -261,7 +262,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         """Restore the previous live version, unless the resource has changed since."""
         self.require(Right.PUBLISH)
         version_id, _bar, etag = undo.partition("|")
-        live = self.found.active
+        live = self.stored.active
         try:
             if version_id:
                 self.collection.publish(self.resource_id, version_id, by=self.caller, expect={etag})
@@ -273,12 +274,12 @@ class PublishPage(DifferencesPage, DependentsPage):
             return self.back("history", " ".join(reasons(error)), level=messages.ERROR)
         self.forget()
         message = _("%(version)s is no longer live.") % {"version": title_of(live) if live else ""}
-        if self.found.active is not None:
-            message = _("%(version)s is live again.") % {"version": title_of(self.found.active)}
+        if self.stored.active is not None:
+            message = _("%(version)s is live again.") % {"version": title_of(self.stored.active)}
         return self.back("history", message)
 
     @property
-    def found(self) -> VersionedResource:
+    def stored(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to publish."""
         if self.with_history is None:
             raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
@@ -287,7 +288,7 @@ class PublishPage(DifferencesPage, DependentsPage):
     def show(
         self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any
     ) -> HttpResponse:
-        resource, caller = self.found, self.caller
+        resource, caller = self.stored, self.caller
         is_latest = version_id == resource.latest_id
         if is_latest and self.may(Right.PUBLISH):
             version = resource.latest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
@@ -31,7 +31,7 @@ from studio.resources.rows import Summary, blocks_on_page, find_stars
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
-from versioning.domain.errors import Forbidden, NotFound
+from versioning.domain.errors import Forbidden, Message, NotFound
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
@@ -69,6 +69,11 @@ class ResourcePage(StudioPage):
         super().setup(request, *args, **kwargs)
         self.resource_id = unquote(kwargs["resource"])
 
+    @property
+    def scope(self) -> Mapping[str, str]:
+        """The events about the resource, for `listen`."""
+        return {"resource_kind": self.kind.slug, "resource_id": self.resource_id}
+
     def instead(self) -> dict[str, str]:
         """Redirect to the page of the resource, which is open to everyone who may read it."""
         try:
@@ -94,20 +99,21 @@ class ResourcePage(StudioPage):
         Raises `NotFound` if the caller cannot read it.
         """
         try:
-            found: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
+            resource: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
         except NotFound:
             if self._in_code is None:
                 raise
             return None
-        return found
+        return resource
 
     @cached_property
     def with_history(self) -> VersionedResource | None:
         """The resource, even if only its history remains: the commits of a removed file."""
         if self.resource is not None or not self.may(Right.READ_DRAFTS):
             return self.resource
-        left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
-        return left
+        history = self.collection.versions(self.resource_id, by=self.caller)
+        resource: VersionedResource | None = history.resource
+        return resource
 
     @cached_property
     def code_agent(self) -> CodeAgent | None:
@@ -147,7 +153,7 @@ class ResourcePage(StudioPage):
         if version is None or resource is None:
             return None
         target = target_of(resource, self.editor.code)
-        found = self.editor.event.page(
+        page = self.editor.event.page(
             before=END_OF_LOG,
             limit=1,
             where=Q(resource_uuid=target.identity, previous_version_id=version.version_id, hidden_from=""),
@@ -161,8 +167,8 @@ class ResourcePage(StudioPage):
             "version": version,
             "comparison": f"{self.address('compare')}?{urlencode(ids)}",
             "restore_address": self.address("restore", version.version_id),
-            # The person and the time of taking it back; None if unknown to the log.
-            "event": next(iter(found.events), None),
+            # Who took it back, and when; None if the log does not know.
+            "event": next(iter(page.events), None),
         }
 
     @cached_property
@@ -172,7 +178,7 @@ class ResourcePage(StudioPage):
     @cached_property
     def summary(self) -> Summary:
         """The resource in one line, for the head of the page."""
-        return Summary.of(self.catalog.entry(self.resource_id, self.resource))
+        return Summary(self.catalog.entry(self.resource_id, self.resource))
 
     @cached_property
     def used_by(self) -> int:
@@ -187,9 +193,9 @@ class ResourcePage(StudioPage):
 
         Among thousands, finding them takes longer than the rest of a page.
         """
-        asked = "users", about, self.resource_id, *self.catalog.question
+        cache_key = "users", about, self.resource_id, *self.catalog.question
         of_it = self.kind.slug, self.resource_id
-        return self.editor.cache.remembered(asked, (AGENT.slug, None), make, of_it)
+        return self.editor.cache.remembered(cache_key, (AGENT.slug, None), make, of_it)
 
     def effective(self, version: Snapshot | None) -> Config:
         """Return the configuration served with a version, if any: an override is applied to the code."""
@@ -234,7 +240,7 @@ class ResourcePage(StudioPage):
         resource = self.with_history
         if version is None or resource is None:
             return []
-        shown = VersionOnPage(
+        on_page = VersionOnPage(
             page=page,
             request=self.request,
             caller=self.caller,
@@ -246,7 +252,7 @@ class ResourcePage(StudioPage):
             fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,
         )
-        return additions.panels(shown)
+        return additions.panels(on_page)
 
     def blocks_in_the_way(self, obstacle: object) -> list[str]:
         """Return the ids of unpublished blocks, if those prevent an agent from going live."""
@@ -324,7 +330,7 @@ class ResourcePage(StudioPage):
             return {"actions": [], "saving_actions": []}
         added = additions.actions(self.caller, self.kind, resource, resource.current)
         saving = [action for action in added if self.has_edit_form and action.then]
-        is_public = self.summary.visibility == "public"
+        is_public = self.summary.entry.visibility == "public"
         offered = {
             "duplicate": (
                 _("Duplicate…"),
@@ -344,6 +350,29 @@ class ResourcePage(StudioPage):
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
         links = [(action.title, action.address) for action in added if action not in saving]
         return {"actions": [*links, *own], "saving_actions": saving}
+
+
+class VersionFormPage(ResourcePage):
+    """A page with a form about one version: `version` in the query or in the form, by default the latest."""
+
+    tab = "history"
+    nothing_stored: Message
+    """The error for an agent that only code defines."""
+
+    @property
+    def stored(self) -> VersionedResource:
+        """The resource; raises `NotFound` if nothing of it is stored."""
+        if self.with_history is None:
+            raise NotFound(self.nothing_stored)
+        return self.with_history
+
+    @cached_property
+    def version(self) -> Snapshot:
+        """The version; raises `NotFound` and `Forbidden` as reading does."""
+        fields = self.request.POST if self.request.method == "POST" else self.request.GET
+        version_id = fields.get("version") or self.stored.current.version_id
+        version: Snapshot = self.collection.version(self.resource_id, version_id, by=self.caller).version
+        return version
 
 
 def proposed_copy(resource_id: str) -> str:

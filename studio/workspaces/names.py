@@ -44,13 +44,13 @@ def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:
 def by_workspace(
     items: Iterable[T], workspace_of: Callable[[T], str], names: dict[str, str]
 ) -> list[OfWorkspace[T]]:
-    """Return the items by workspace; workspaces and items keep their order."""
-    found: dict[str, list[T]] = {}
+    """Return the items by workspace; workspaces and items keep the order in which they come."""
+    groups: dict[str, list[T]] = {}
     for item in items:
-        found.setdefault(workspace_of(item), []).append(item)
+        groups.setdefault(workspace_of(item), []).append(item)
     return [
         OfWorkspace(id=workspace_id, name=names.get(workspace_id, workspace_id), items=own)
-        for workspace_id, own in found.items()
+        for workspace_id, own in groups.items()
     ]
 
 

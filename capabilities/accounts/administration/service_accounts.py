@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib.admin.utils import unquote
-from django.core.paginator import Page, Paginator
 from django.db.models import Count, QuerySet
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -49,7 +48,7 @@ class ServiceAccountsPage(FormPage, WorkspacePage):
 
     def context(self) -> dict[str, Any]:
         rows = memberships(self)
-        page: Page[Membership] = Paginator(rows, PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(rows, PER_PAGE)
         owners = [membership.user_id for membership in page.object_list]
         keys = ApiKey.objects.filter(owner__in=owners, revoked_at=None)
         counts = dict(keys.values_list("owner").annotate(Count("pk")))

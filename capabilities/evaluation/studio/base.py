@@ -288,11 +288,11 @@ def next_step(page: DatasetPage) -> Step | None:
     wants_gate = newest.outcome == Outcome.COMPLETE and page.may(Right.PUBLISH)
     if not wants_gate or Gate.objects.filter(dataset=dataset).exists():
         return None
-    given = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": dataset.scorer_ids}
+    initial = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": dataset.scorer_ids}
     return Step(
         number=4,
         title=_("Add a gate"),
         sentence=_("A gate requires an experiment like this one before a version of the agent goes live."),
-        address=f"{page.address('new_gate')}?{urlencode(given, doseq=True)}",
+        address=f"{page.address('new_gate')}?{urlencode(initial, doseq=True)}",
         link=_("New gate"),
     )

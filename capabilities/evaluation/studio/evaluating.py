@@ -66,8 +66,8 @@ def evaluate_address(kind: StudioKind, resource_id: str, version_id: str) -> str
 
 def address_of_form(workspace_id: str, dataset_id: str, agent_id: str, version_id: str) -> str:
     """Return the address of the form for an experiment, with the version chosen."""
-    chosen = urlencode({"agent": agent_id, "version": version_id})
-    return f"{address('start_experiment', workspace_id, dataset_id)}?{chosen}"
+    query = urlencode({"agent": agent_id, "version": version_id})
+    return f"{address('start_experiment', workspace_id, dataset_id)}?{query}"
 
 
 def actions(
@@ -96,12 +96,14 @@ def build_request(last: Experiment, resource: VersionedResource, version_id: str
 
     Its baseline is the live version, unless that is the evaluated one.
     """
-    named = [(scorer.scorer_id, scorer.is_primary) for scorer in last.scorers.all()]
-    left = set(Scorer.objects.filter(pk__in=[name for name, _ in named]).values_list("pk", flat=True))
-    scorers = [name for name, _ in named if name in left]
+    scored_by = [(scorer.scorer_id, scorer.is_primary) for scorer in last.scorers.all()]
+    existing = set(Scorer.objects.filter(pk__in=[name for name, _ in scored_by]).values_list("pk", flat=True))
+    scorers = [name for name, _ in scored_by if name in existing]
     more = {
         "scorerIds": scorers,
-        "primaryScorer": next((name for name, is_primary in named if is_primary and name in left), None),
+        "primaryScorer": next(
+            (name for name, is_primary in scored_by if is_primary and name in existing), None
+        ),
         "requestContext": dict(last.request_context),
         "limits": last.settings.get("limits"),
         "baseline": PUBLISHED_BASELINE if resource.active_id not in {None, version_id} else None,
@@ -151,16 +153,16 @@ def _sentence(row: Experiment) -> str:
         return _("The evaluation on “%(dataset)s” has no result (%(state)s).") % words
     summary, baseline = row.primary_summary, row.pair_of
     if summary is None or summary["passRate"] is None:
-        said = _("Evaluated on “%(dataset)s”, without a score.") % {"dataset": dataset}
+        result = _("Evaluated on “%(dataset)s”, without a score.") % {"dataset": dataset}
     else:
-        said = ngettext(
+        result = ngettext(
             "%(passed)d of %(count)d item passed on “%(dataset)s”.",
             "%(passed)d of %(count)d items passed on “%(dataset)s”.",
             summary["n"],
         ) % {"dataset": dataset, "passed": summary["passed"], "count": summary["n"]}
     is_compared = baseline is not None and baseline.outcome
-    compared = sentences(compare_runs(row, baseline))[:2] if baseline and is_compared else []
-    return " ".join([said, *compared])
+    comparison = sentences(compare_runs(row, baseline))[:2] if baseline and is_compared else []
+    return " ".join([result, *comparison])
 
 
 def experiments_with(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
@@ -229,8 +231,8 @@ class EvaluatePage(ResourcePage):
         """Show the datasets of the workspace; with only one, go to the form for the experiment."""
         self.require(Right.SAVE)
         version = self._version(request.GET.get("version", ""))
-        found = Datasets.list(workspace=self.workspace_id, by=self.caller).filter(items_count__gt=0)
-        datasets = list(found.order_by("-updated_at", "pk")[:MAX_DATASETS])
+        filled = Datasets.list(workspace=self.workspace_id, by=self.caller).filter(items_count__gt=0)
+        datasets = list(filled.order_by("-updated_at", "pk")[:MAX_DATASETS])
         if len(datasets) == 1:
             return self.go(self._form(datasets[0], version))
         last = find_last(self._agent, self.caller)

@@ -24,6 +24,7 @@ from capabilities.evaluation.datasets import formats
 from capabilities.evaluation.datasets.api import export_response
 from capabilities.evaluation.datasets.verbs import Datasets, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
+from studio.pages import FormPage
 from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
@@ -191,31 +192,33 @@ class Sheet:
     separators = tuple(_SEPARATORS.items())
     first_rows = FIRST_ROWS
 
-    def __init__(self, body: bytes, first_row: str, given: Mapping[str, str]) -> None:
+    def __init__(self, body: bytes, first_row: str, choices: Mapping[str, str]) -> None:
         """Read the table; raises `Invalid`."""
         self.text, encoding = decode(body, *ENCODINGS)
         self.is_guessed = encoding == WINDOWS  # so the encoding may be a different one
         self.first_row = first_row
-        chosen = given.get("separator", "")
-        asked = formats.Layout(
-            separator=chosen if chosen in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
+        separator = choices.get("separator", "")
+        layout = formats.Layout(
+            separator=separator if separator in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
         )
         self.table: Table = formats.parse_table(
-            self.text, asked, is_known=lambda name: recognise_column(name) is not None
+            self.text, layout, is_known=lambda name: recognise_column(name) is not None
         )
         self.separator = self.table.separator or ONE_COLUMN
         count = len(self.table.header)
         if count > MAX_COLUMNS:
             values = {"count": count, "limit": MAX_COLUMNS}
             raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
-        guesses = _guess_columns(self.table.header, has_header=asked.has_header)
+        guesses = _guess_columns(self.table.header, has_header=layout.has_header)
         members = {column.member for column in guesses if column.key is None}
-        # Whether no name in the header identifies an input and a good answer.
-        self.has_own_names_alone = asked.has_header and members.isdisjoint({"input", "groundTruth"})
-        is_answer = given.get("columns") == self.shape
-        self.columns = [
-            _chosen(given, number, guess) if is_answer else guess for number, guess in enumerate(guesses)
-        ]
+        # Whether no name of the header says what is an input and what a good answer.
+        self.has_own_names_alone = layout.has_header and members.isdisjoint({"input", "groundTruth"})
+        is_answer = choices.get("columns") == self.shape
+        self.columns = (
+            [_read_column(choices, number, guess) for number, guess in enumerate(guesses)]
+            if is_answer
+            else guesses
+        )
 
     @property
     def shape(self) -> str:
@@ -235,16 +238,16 @@ class Sheet:
         return [row for row in self.table.rows if any(row)][:MAX_ROWS]
 
     @property
-    def shown(self) -> Sequence[Mapping[str, Any]]:
-        """The columns with the choices for their use, and their first cells."""
-        shown = []
+    def column_choices(self) -> Sequence[Mapping[str, Any]]:
+        """The columns with the choices of what they become, and their first cells."""
+        choices = []
         for number, (name, column) in enumerate(zip(self.table.header, self.columns, strict=True)):
             members: list[tuple[str, Any]] = list(_MEMBERS.items())
             if column.member in formats.WHOLES:
                 words = _("All of %(member)s, as JSON") % {"member": formats.WHOLES[column.member]}
                 members.insert(-1, (column.member, words))
             caption = name or _("Column %(number)s") % {"number": number + 1}
-            shown.append(
+            choices.append(
                 {
                     "number": number,
                     "caption": caption,
@@ -256,7 +259,7 @@ class Sheet:
                     "cells": [_cell(column, row[number] if number < len(row) else "") for row in self.rows],
                 }
             )
-        return shown
+        return choices
 
     @property
     def first_item(self) -> str:
@@ -275,10 +278,10 @@ def _choice(column: formats.Column) -> str:
     return column.member if column.key is None else f"{column.member}."
 
 
-def _chosen(given: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
-    """Return the person's choice for a column; by default the guess."""
-    member, key, kind = (given.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
-    if f"member-{number}" not in given or not (member in _MEMBERS or member == _choice(guess)):
+def _read_column(choices: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
+    """Return what a person has chosen for a column; what is no choice is what was guessed."""
+    member, key, kind = (choices.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
+    if f"member-{number}" not in choices or not (member in _MEMBERS or member == _choice(guess)):
         return guess
     is_keyed = member.endswith(".")
     return formats.Column(
@@ -331,25 +334,25 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Add the bytes of the file as `body`, and its format; raises `ValidationError` without a file."""
-        given: dict[str, Any] = super().clean() or {}
-        file, pasted = given.get("file"), given.get("pasted", "")
+        fields: dict[str, Any] = super().clean() or {}
+        file, pasted = fields.get("file"), fields.get("pasted", "")
         name = file.name if file is not None else ""
         by_name = _SUFFIXES.get(name.rpartition(".")[2].lower(), "jsonl") if name else "csv"
-        given["format"] = given.get("format") or by_name
+        fields["format"] = fields.get("format") or by_name
         if file is not None:
-            given["body"] = file.read()
-        elif given.get("content"):
-            first_row, given["body"] = _unpack_file(given["content"])
+            fields["body"] = file.read()
+        elif fields.get("content"):
+            first_row, fields["body"] = _unpack_file(fields["content"])
             if "first_row" not in self.data:
-                given["first_row"] = first_row
+                fields["first_row"] = first_row
         elif pasted.strip():
-            given["body"] = pasted.replace("\r\n", "\n").encode()
+            fields["body"] = pasted.replace("\r\n", "\n").encode()
         else:
             raise forms.ValidationError(_("Choose a file, or paste cells."))
-        if len(pack_file("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
+        if len(pack_file("", fields["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
             message = _("This file is too large for a preview. Split it, or send it to the API.")
             raise forms.ValidationError(message)
-        return given
+        return fields
 
 
 def pack_file(first_row: str, body: bytes) -> str:
@@ -370,76 +373,73 @@ def _unpack_file(content: str) -> tuple[str, bytes]:
     return (EXAMPLE if first_row == EXAMPLE else ""), body
 
 
-class ImportPage(DatasetPage):
-    """Shows the preview of an import with the use of each column, and imports."""
+class ImportPage(FormPage, DatasetPage):
+    """Shows what an import would do and what each column becomes, and does it."""
 
     right = Right.SAVE
+    template = "evaluation/import.html"
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show the form."""
-        return self.show(ImportForm())
+    @property
+    def title(self) -> str:
+        return _("Import into %(name)s") % {"name": self.dataset.name}
 
-    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show the preview of the import; after that, import."""
-        form = ImportForm(request.POST, request.FILES)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        given = form.cleaned_data
-        looks = request.POST.get("do") != "import"
+    def form(self, data: Any = None) -> ImportForm:
+        return ImportForm() if data is None else ImportForm(data, self.request.FILES)
+
+    def save(self, form: ImportForm) -> HttpResponse:
+        """Show what the import would do; after that, do it."""
+        file, is_dry_run = form.cleaned_data, self.request.POST.get("do") != "import"
         sheet = None
         try:
-            if given["format"] == "csv":
-                sheet = Sheet(given["body"], given["first_row"], request.POST)
-            done = Datasets.import_items(
+            if file["format"] == "csv":
+                sheet = Sheet(file["body"], file["first_row"], self.request.POST)
+            imported = Datasets.import_items(
                 self.dataset_id,
-                given["body"],
-                format=given["format"],
-                dry_run=looks,
+                file["body"],
+                format=file["format"],
+                dry_run=is_dry_run,
                 encodings=ENCODINGS if sheet else (),
                 layout=sheet.layout if sheet else None,
                 by=self.caller,
             )
-        except ImportRefused as error:  # it fitted during the preview
-            return self.looked_at(form, sheet, Imported(failed=list(error.failed)), status=400)
+        except ImportRefused as error:  # it fitted when it was looked at
+            return self.show_preview(form, sheet, Imported(failed=list(error.failed)), status=400)
         except Invalid as error:
-            issues = _sentences(error.issues[:MAX_SHOWN])
+            sentences = _sentences(error.issues[:MAX_SHOWN])
             if sheet is not None:  # other choices may help
-                return self.looked_at(form, sheet, None, status=400, errors=issues)
-            for issue in issues:
+                return self.show_preview(form, sheet, None, status=400, errors=sentences)
+            for issue in sentences:
                 form.add_error(None, issue)
             return self.show(form, status=400)
-        if looks:
-            return self.looked_at(form, sheet, done)
+        if is_dry_run:
+            return self.show_preview(form, sheet, imported)
         sentence = _("New items: %(created)s. Duplicates: %(unchanged)s.")
-        return self.go(self.own_address(), sentence % {"created": done.created, "unchanged": done.unchanged})
+        counts = {"created": imported.created, "unchanged": imported.unchanged}
+        return self.go(self.own_address(), sentence % counts)
 
-    def looked_at(
-        self, form: ImportForm, sheet: Sheet | None, done: Imported | None, *, status: int = 200, **more: Any
+    def show_preview(
+        self,
+        form: ImportForm,
+        sheet: Sheet | None,
+        imported: Imported | None,
+        *,
+        status: int = 200,
+        **context: Any,
     ) -> HttpResponse:
-        """Show the preview of the file."""
-        given = form.cleaned_data
-        failed = done.failed if done is not None else []
+        """Show what would be done with the file."""
+        file = form.cleaned_data
+        failed = imported.failed if imported is not None else []
         return self.show(
             form,
             status=status,
             is_looked_at=True,
-            done=done,
+            done=imported,
             failed=[(row.row, _sentences(row.issues)) for row in failed[:MAX_SHOWN]],
             others=max(0, len(failed) - MAX_SHOWN),
-            content=pack_file(given["first_row"], given["body"]),
-            chosen_format=given["format"],
+            content=pack_file(file["first_row"], file["body"]),
+            chosen_format=file["format"],
             sheet=sheet,
-            **more,
-        )
-
-    def show(self, form: ImportForm, *, status: int = 200, **more: Any) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/import.html",
-            title=_("Import into %(name)s") % {"name": self.dataset.name},
-            status=status,
-            form=form,
-            **more,
+            **context,
         )
 
 

@@ -59,12 +59,12 @@ class AskForManyPage(BulkPage):
         return ""
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
-        """Return the chosen resources, and mark those with an open review, in one more query."""
-        found = super()._drafts(choices)
+        """Return the chosen resources, and note which of them have an open review, in one more query."""
+        drafts = super()._drafts(choices)
         code = get_editor().code
-        targets = [target_of(draft.resource, code) for draft in found.values()]
+        targets = [target_of(draft.resource, code) for draft in drafts.values()]
         self._reviewed = {(kind, resource_id) for kind, resource_id, _ in Review.objects.open_about(targets)}
-        return found
+        return drafts
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the drafts with their changes; all are ticked, because nothing goes live."""

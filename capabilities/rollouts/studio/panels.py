@@ -82,14 +82,14 @@ def list_notes(
         for resource_id, workspace_id in resources.items()
         if caller.may(Right.READ_DRAFTS, workspace_id)
     ]
-    found: dict[str, list[SafeString]] = {resource_id: [] for resource_id in ids}
+    notes: dict[str, list[SafeString]] = {resource_id: [] for resource_id in ids}
     running = Rollout.objects.running().filter(kind=kind.slug, resource_id__in=ids)
     for rollout in running:
-        found[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]
+        notes[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]
     for one, days in runs_of_many(kind.slug, ids, timezone.now().date() - DAYS).items():
         context = {"chart": Chart.of(days), "days": MAX_DAYS}
-        found[one].append(render_to_string("experiments/spark.html", context))
-    return found
+        notes[one].append(render_to_string("experiments/spark.html", context))
+    return notes
 
 
 def _chip(arm: Arm, rollout: Rollout) -> SafeString:

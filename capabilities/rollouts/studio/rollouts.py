@@ -46,12 +46,12 @@ from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.pages import FormPage, add_errors
+from studio.pages import ActionPage, FormPage, add_errors
 from studio.publishing.views import obstacle_to
-from studio.resources.base import ResourcePage
-from studio.translation import reference_to, title_of, translated
+from studio.resources.base import ResourcePage, VersionFormPage
+from studio.translation import reference_to, title_of
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound, VersioningError
+from versioning.domain.errors import Conflict, Forbidden, Invalid, Message, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import is_uuid
 from versioning.models import Event, VersionedResource, WorkerHeartbeat, events
@@ -381,11 +381,11 @@ class ShareForm(forms.Form):
 
     @property
     def steps(self) -> list[Step]:
-        given = self.cleaned_data
+        fields = self.cleaned_data
         return [
-            Step(weight=int(given[f"step_{n}_share"] * PER_CENT), run_at=at)
+            Step(weight=int(fields[f"step_{n}_share"] * PER_CENT), run_at=at)
             for n in (1, 2)
-            if (at := given[f"step_{n}_at"]) is not None
+            if (at := fields[f"step_{n}_at"]) is not None
         ]
 
     def arm(self, version_id: str) -> Arm:
@@ -505,7 +505,7 @@ class OneRollout(ResourcePage):
 
 class RolloutPage(OneRollout):
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         return self.show_rollout()
 
 
@@ -557,8 +557,8 @@ class WeightsPage(FormTarget):
     def error_fields(self) -> Mapping[str, str]:
         return {f"arms.{n}.weight": f"share_{n}" for n in range(len(self.rollout.placed_arms))}
 
-    def form(self, *data: Any) -> WeightsForm:
-        return WeightsForm(*data, arms=self.rollout.placed_arms)
+    def form(self, data: Any = None) -> WeightsForm:
+        return WeightsForm(data, arms=self.rollout.placed_arms)
 
     def save(self, form: WeightsForm) -> HttpResponse:
         try:
@@ -566,8 +566,7 @@ class WeightsPage(FormTarget):
         except RolloutEnded:
             raise
         except (Conflict, Forbidden) as error:  # of the gate
-            form.add_error(None, translated(error.message))
-            return self.show(form, status=400)
+            return self.refuse(form, error.message)
         message = gettext("Share changed: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
         return self.go(address(changed), message)
 
@@ -591,10 +590,11 @@ class StopPage(FormTarget):
         return self.go(address(self.rollout), gettext("Rollout stopped. Everyone gets the live version."))
 
 
-class CompletePage(OneRollout, DifferencesPage):
-    """Shows the changes for everyone else, and makes the version of an arm live."""
+class CompletePage(ActionPage, OneRollout, DifferencesPage):
+    """Shows what changes for everyone else, and makes the version of an arm live."""
 
     right = Right.PUBLISH
+    template = "experiments/complete.html"
 
     @cached_property
     def arm(self) -> Arm:
@@ -604,22 +604,30 @@ class CompletePage(OneRollout, DifferencesPage):
             raise NotFound
         return arms[self.kwargs["arm"]]
 
-    @property
+    @cached_property
     def version(self) -> Snapshot:
         resolved = self.collection.version(self.resource_id, self.arm.version_id, by=self.caller)
         version: Snapshot = resolved.version
         return version
 
-    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        return self.ask()
+    @property
+    def title(self) -> str:
+        return gettext("Make “%(arm)s” live?") % {"arm": self.arm.name}
+
+    @property
+    def back_address(self) -> str:
+        return address(self.rollout)
+
+    @property
+    def done_address(self) -> str:
+        return self.address("history")
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Make it live, unless another version went live since the page was opened."""
         if request.POST.get("live", "") != (self.stored.active_id or ""):
             return self.ask(status=409, is_changed=True)
-        version = self.version
         try:
-            Rollouts.current().complete(str(self.rollout.pk), self.arm.name, by=self.caller)
+            return super().post(request, **ids)
         except RolloutEnded:
             raise
         except (Invalid, Conflict):
@@ -627,50 +635,53 @@ class CompletePage(OneRollout, DifferencesPage):
         except Forbidden:
             self.require(Right.PUBLISH)
             return self.ask(status=403)
-        return self.back("history", gettext("%(version)s is live.") % {"version": title_of(version)})
 
-    def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
+    def act(self) -> str:
+        version = self.version
+        Rollouts.current().complete(str(self.rollout.pk), self.arm.name, by=self.caller)
+        return gettext("%(version)s is live.") % {"version": title_of(version)}
+
+    def context(self) -> dict[str, Any]:
         version, live = self.version, self.stored.active
         fields = self.effects(live, version)
-        return self.page(
-            "experiments/complete.html",
-            title=gettext("Make “%(arm)s” live?") % {"arm": self.arm.name},
-            status=status,
-            rollout=self.rollout,
-            is_running=self.rollout.state == State.RUNNING,
-            version=version,
-            version_title=reference_to(version),
-            live=live,
-            live_title=title_of(live) if live else "",
-            before_title=title_of(live) if live else gettext("Nothing live"),
-            after_title=title_of(version),
-            fields=fields,
-            unchanged=unchanged_titles(fields, self.effective(version)),
-            obstacle=obstacle_to(self.stored, version, self.caller, {END_ROLLOUT: True}),
-            back_address=address(self.rollout),
-            **context,
-        )
+        return {
+            "rollout": self.rollout,
+            "is_running": self.rollout.state == State.RUNNING,
+            "version": version,
+            "version_title": reference_to(version),
+            "live": live,
+            "live_title": title_of(live) if live else "",
+            "before_title": title_of(live) if live else gettext("Nothing live"),
+            "after_title": title_of(version),
+            "fields": fields,
+            "unchanged": unchanged_titles(fields, self.effective(version)),
+            "obstacle": obstacle_to(self.stored, version, self.caller, {END_ROLLOUT: True}),
+        }
 
 
-class SharePage(FormPage, ResourcePage):
+class SharePage(FormPage, VersionFormPage):
     """Starts a rollout of one version."""
 
-    tab = "history"
     form_class = ShareForm
+    nothing_stored = Message("Nothing has been saved yet, so there is nothing to roll out.")
     error_fields = FIELDS
     template = "experiments/share.html"
 
-    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        """Show the form, with the key of the last rollout in the workspace."""
-        self.require(Right.PUBLISH)
-        last = Rollout.objects.filter(workspace=self.workspace_id).order_by("-started_at").first()
-        return self.show(ShareForm(initial={"key": last.bucket_by} if last else None))
-
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        self.require(Right.PUBLISH)
+        form = self.form(request.POST)
         if self.version.version_id == self.stored.active_id:
-            return self.show(ShareForm(request.POST), status=409)
+            return self.show(form, status=409)
         return super().post(request, **ids)
+
+    def initial(self) -> dict[str, Any]:
+        """Return the key of the last rollout in the workspace."""
+        last = Rollout.objects.filter(workspace=self.workspace_id).order_by("-started_at").first()
+        return {"key": last.bucket_by} if last else {}
+
+    def form(self, data: Any = None) -> ShareForm:
+        self.require(Right.PUBLISH)
+        form: ShareForm = super().form(data)
+        return form
 
     def save(self, form: ShareForm) -> HttpResponse:
         arm = form.arm(self.version.version_id)
@@ -690,21 +701,6 @@ class SharePage(FormPage, ResourcePage):
         message = gettext("Rollout started: %(version)s for %(share)s%% of the requests.")
         words = {"version": reference_to(self.version), "share": percent(arm.weight)}
         return self.go(address(started), message % words)
-
-    @property
-    def stored(self) -> VersionedResource:
-        """The resource; raises `NotFound` if only code defines the agent: there is nothing to roll out."""
-        if self.with_history is None:
-            raise NotFound("Nothing has been saved yet, so there is nothing to roll out.")
-        return self.with_history
-
-    @cached_property
-    def version(self) -> Snapshot:
-        """The version to roll out, by default the latest."""
-        data = self.request.POST if self.request.method == "POST" else self.request.GET
-        version_id = data.get("version") or self.stored.current.version_id
-        version: Snapshot = self.collection.version(self.resource_id, version_id, by=self.caller).version
-        return version
 
     @property
     def title(self) -> str:

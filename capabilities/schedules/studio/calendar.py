@@ -24,7 +24,6 @@ from capabilities.schedules.studio.panels import (
     change_url,
     in_short,
     list_reasons,
-    release_url,
     repeat_url,
     schedule_chip,
     twice,
@@ -96,11 +95,11 @@ def list_entries(
     They are of one workspace, or of all whose drafts the caller may read; `workspaces` are the names to show.
     The number of queries does not depend on the number of entries.
     """
-    listed = Schedules.current().list(workspace_id=workspace_id, by=caller).exclude(state=State.CANCELLED)
-    listed = listed.filter(run_at__gte=period.begin, run_at__lt=period.end)
+    rows = Schedules.current().list(workspace_id=workspace_id, by=caller).exclude(state=State.CANCELLED)
+    rows = rows.filter(run_at__gte=period.begin, run_at__lt=period.end)
     if upcoming_only:
-        listed = listed.waiting()
-    schedules = list(listed.order_by("run_at", "pk")[: MAX_ENTRIES + 1])
+        rows = rows.waiting()
+    schedules = list(rows.order_by("run_at", "pk")[: MAX_ENTRIES + 1])
     events = [] if upcoming_only else _list_events(workspace_id, period, caller)
     is_cut = max(len(schedules), len(events)) > MAX_ENTRIES
     # A schedule's entry also shows the result.
@@ -205,7 +204,7 @@ class _EntryMaker:
             title = self.titles.get(release_id)
             if title is None:
                 return _("A release"), ""
-            return _("Release “%(title)s”") % {"title": title}, release_url(workspace_id, release_id)
+            return _("Release “%(title)s”") % {"title": title}, address("release", workspace_id, release_id)
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""

@@ -77,16 +77,6 @@ def repeat_url(schedule: Schedule) -> str:
     return f"{form}?{urlencode({'version': schedule.version_id, **filled_in})}"
 
 
-def release_url(workspace_id: str, release_id: str) -> str:
-    """Return the address of the page of a release."""
-    return address("release", workspace_id, release_id)
-
-
-def calendar_url(workspace_id: str) -> str:
-    """Return the address of the calendar of a workspace."""
-    return address("calendar", workspace_id)
-
-
 def change_url(schedule: Schedule) -> str:
     """Return the address of the form to change the time of a schedule."""
     return address("schedule", schedule.workspace_id, str(schedule.pk))
@@ -97,9 +87,9 @@ def cancel_url(schedule: Schedule) -> str:
     return address("schedule_cancel", schedule.workspace_id, str(schedule.pk))
 
 
-def event_url(kind: StudioKind, event: Event) -> str:
+def find_event_address(kind: StudioKind, event: Event) -> str:
     """Return the address of the calendar for an event about a schedule; empty for any other."""
-    return calendar_url(event.workspace_id) if event.type.startswith("schedule.") else ""
+    return address("calendar", event.workspace_id) if event.type.startswith("schedule.") else ""
 
 
 def when(schedule: Schedule) -> str:
@@ -128,12 +118,12 @@ def as_given(schedule: Schedule) -> str:
     """
     if schedule.time_zone in {"", current_zone()}:
         return ""
-    given = datetime.datetime.fromisoformat(schedule.local_time)
-    if given.date() == local(schedule.run_at).date():
-        return f"{given:%H:%M} {schedule.time_zone}"
+    given_time = datetime.datetime.fromisoformat(schedule.local_time)
+    if given_time.date() == local(schedule.run_at).date():
+        return f"{given_time:%H:%M} {schedule.time_zone}"
     return _("%(day)s at %(time)s %(zone)s") % {
-        "day": day_in_words(given.date()),
-        "time": f"{given:%H:%M}",
+        "day": day_in_words(given_time.date()),
+        "time": f"{given_time:%H:%M}",
         "zone": schedule.time_zone,
     }
 
@@ -261,9 +251,9 @@ class Plan:
 
 
 def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
-    """Return the rows of a resource's plan: its schedules, and its items in releases."""
-    shown = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
-    return [shown, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
+    """Return rows without which a resource has no plan: its schedules, and its places in releases."""
+    schedules = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
+    return [schedules, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
 
 
 def read_plan(resource: VersionedResource) -> Plan:
@@ -278,12 +268,12 @@ def read_plan(resource: VersionedResource) -> Plan:
     own = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
     lately = Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=timezone.now() - SHOWN_FOR)
     with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
-    shown = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
-    rows = list(shown.order_by("run_at", "pk")[:MAX_PLANNED])
+    schedules = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
+    rows = list(schedules.order_by("run_at", "pk")[:MAX_PLANNED])
     waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
-    joined = items.filter(release__in=releases).select_related("release") if releases else ()
-    of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in joined}
+    with_releases = items.filter(release__in=releases).select_related("release") if releases else ()
+    of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in with_releases}
     outcomes = forecast(f"{target.kind}/{target.id}", resource.active_id, waiting, of_releases)
     return Plan(
         planned=[
@@ -385,7 +375,7 @@ def _find_remedy(schedule: Schedule, problem: Problem) -> tuple[str, str]:
         if own is not None:
             return own.title, own.address
     if schedule.release_id is not None:
-        return _("To the release"), release_url(schedule.workspace_id, str(schedule.release_id))
+        return _("To the release"), address("release", schedule.workspace_id, str(schedule.release_id))
     page = KINDS_BY_SLUG[schedule.kind].address("publish", schedule.resource_id)
     return _("What is missing"), f"{page}?{urlencode({'version': schedule.version_id})}"
 
@@ -433,11 +423,13 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         return
     may_publish = Right.PUBLISH in shown.rights
     Schedules.current().judge(planned.schedule for planned in plan.planned)
-    waiting = [_planned(planned.schedule, planned.title, may_publish=may_publish) for planned in plan.planned]
+    waiting = [
+        _line_of_waiting(planned.schedule, planned.title, may_publish=may_publish) for planned in plan.planned
+    ]
     replaces = shown.page == "publish" and shown.version.version_id != shown.resource.active_id
     if replaces and waiting and not waiting[0].schedule.force and not waiting[0].schedule.problems:
         waiting[0] = replace(waiting[0], warnings=[_("If you publish now, this schedule fails.")])
-    lines = [*(_failed(schedule, may_publish=may_publish) for schedule in plan.failed), *waiting]
+    lines = [*(_line_of_failed(schedule, may_publish=may_publish) for schedule in plan.failed), *waiting]
     # An open edit page loads its parts from another address.
     is_open = shown.page in {"edit", "since"}
     own = shown.kind.address("change", shown.resource.pk) if is_open else shown.request.get_full_path()
@@ -456,8 +448,8 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     # A failure is shown until the release is scheduled again.
     failed = own.failed_lately() if shown.is_open else ()
     lines = [
-        *(_failed(schedule, may_publish=may_publish) for schedule in failed),
-        *(_planned(schedule, may_publish=may_publish) for schedule in waiting),
+        *(_line_of_failed(schedule, may_publish=may_publish) for schedule in failed),
+        *(_line_of_waiting(schedule, may_publish=may_publish) for schedule in waiting),
         *(_lines_of_items(shown, may_publish=may_publish) if shown.is_open else ()),
     ]
     if lines:
@@ -490,7 +482,7 @@ def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
     ]
 
 
-def _failed(schedule: Schedule, *, may_publish: bool) -> Line:
+def _line_of_failed(schedule: Schedule, *, may_publish: bool) -> Line:
     return Line(
         schedule=schedule,
         sentence=did_not_happen(schedule),
@@ -499,7 +491,7 @@ def _failed(schedule: Schedule, *, may_publish: bool) -> Line:
     )
 
 
-def _planned(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
+def _line_of_waiting(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
     notes = [
         twice(schedule),
         _("This ends what goes live at the time above.") if schedule.follows_id is not None else "",
@@ -520,7 +512,7 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_u
     context: dict[str, Any] = {
         "lines": lines,
         "silence": WorkerHeartbeat.objects.silence() if is_waiting else None,
-        "calendar_address": calendar_url(workspace_id),
+        "calendar_address": address("calendar", workspace_id),
         "next": next_url,
         "csrf_token": get_token(request),
     }
@@ -551,7 +543,7 @@ def list_notes(
         word, chip = WILL_FAIL if schedule.known_problems else STATES[State.SCHEDULED]
         page = KINDS_BY_SLUG[kind.slug].address("history", resource_id)
         if schedule.release_id is not None:
-            page = release_url(schedule.workspace_id, str(schedule.release_id))
+            page = address("release", schedule.workspace_id, str(schedule.release_id))
         title = f"{in_short(schedule)} · {when(schedule)}"
         html = format_html('<a class="chip {}" href="{}" title="{}">{}</a>', chip, page, title, word)
         notes[resource_id] = [html]
@@ -567,20 +559,20 @@ def count_for(caller: Caller) -> int:
     # Every page shows it, and most people schedule nothing; then the other queries are skipped.
     if caller.user_id is None or not Schedule.objects.filter(author=caller.user_id).exists():
         return 0
-    threatened = _own(caller).waiting().exclude(known_problems="")
+    threatened = _own_schedules(caller).waiting().exclude(known_problems="")
     rows = list((threatened | _recent_failures(caller))[:MAX_JUDGED])
     failed = [schedule for schedule in rows if schedule.executed_at is not None]
-    return len(rows) - len(failed) + len(_Subjects.of(failed, caller).unresolved)
+    return len(rows) - len(failed) + len(_Subjects.of(failed, caller).pending_failures)
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the person's schedules: first those that failed or will fail, then the others by time."""
-    waiting = list(_own(caller).waiting().order_by("run_at", "pk")[:MAX_JUDGED])
+    waiting = list(_own_schedules(caller).waiting().order_by("run_at", "pk")[:MAX_JUDGED])
     failed = _recent_failures(caller).order_by("-run_at", "pk")[:MAX_JUDGED]
     subjects = _Subjects.of([*failed, *waiting], caller)
     upcoming = Schedules.current().judge(waiting)
     schedules = [
-        *subjects.unresolved,
+        *subjects.pending_failures,
         *(schedule for schedule in upcoming if schedule.problems),
         *(schedule for schedule in upcoming if not schedule.problems),
     ]
@@ -595,7 +587,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     )
 
 
-def _own(caller: Caller) -> ScheduleQuerySet:
+def _own_schedules(caller: Caller) -> ScheduleQuerySet:
     own = Q(author=caller.user_id) if caller.user_id is not None else Q(pk=None)
     return Schedules.current().list(by=caller).filter(own)
 
@@ -609,7 +601,7 @@ def _recent_failures(caller: Caller) -> ScheduleQuerySet:
         identity=OuterRef("identity"),
     ) | Q(release_id=OuterRef("release_id"))
     again = Schedule.objects.filter(same, created_at__gt=OuterRef("executed_at")).order_by()
-    return _own(caller).failed_lately().filter(~Exists(again))
+    return _own_schedules(caller).failed_lately().filter(~Exists(again))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -634,9 +626,9 @@ class _Subjects:
         return cls(schedules=schedules, resources=resources, releases=releases)
 
     @property
-    def unresolved(self) -> list[Schedule]:
-        """The failed schedules whose subject is still not in the intended state."""
-        unresolved = []
+    def pending_failures(self) -> list[Schedule]:
+        """The failed schedules whose subject is still not as they were to make it."""
+        pending_failures = []
         for schedule in self.schedules:
             if schedule.release_id is not None:
                 release = self.releases.get(schedule.release_id)
@@ -645,8 +637,8 @@ class _Subjects:
                 resource, _name = self.resources.get((schedule.kind, schedule.resource_id), (None, ""))
                 is_resolved = resource is not None and resource.active_id == (schedule.version_id or None)
             if schedule.executed_at is not None and not is_resolved:
-                unresolved.append(schedule)
-        return unresolved
+                pending_failures.append(schedule)
+        return pending_failures
 
     def describe(self, schedule: Schedule) -> tuple[str, str]:
         """Return the name and the address of a schedule's subject."""
@@ -654,7 +646,7 @@ class _Subjects:
             release = self.releases.get(schedule.release_id)
             if release is None:
                 return _("A release"), ""
-            return release.title, release_url(schedule.workspace_id, str(release.pk))
+            return release.title, address("release", schedule.workspace_id, str(release.pk))
         if (schedule.kind, schedule.resource_id) not in self.resources:
             return schedule.resource_id, ""
         _resource, name = self.resources[schedule.kind, schedule.resource_id]

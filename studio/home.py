@@ -1,21 +1,32 @@
-"""The sections of the home page: waiting drafts, recently used and starred resources."""
+"""The home page: tasks, news, and the lists of waiting, recently used and starred resources."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from studio.kinds import KINDS, StudioKind
-from studio.preferences import Opened
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from studio import additions
+from studio.activity.lines import lines_of
+from studio.activity.live import latest_news
+from studio.activity.views import latest
+from studio.kinds import KINDS
+from studio.preferences import Opened, preferences_of, recently_opened
 from studio.resources.rows import Row, Star, find_stars
 from studio.translation import message_of
+from studio.views import StudioPage
+from studio.workspaces.names import names_of_several, role_name
 from versioning.domain.access import Caller
 from versioning.domain.kinds import KINDS as ALL_KINDS
 from versioning.domain.overrides import IN_CODE
-from versioning.editor.catalog import Entry
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.catalog import Waiting, Whose
 from versioning.models import Event, Favorite, VersionedResource
 
 WAITING: Final = 5
@@ -30,23 +41,29 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    kind: StudioKind
+    resource: VersionedResource
     row: Row
     star: Star
-    author: str = ""
-    """The author of its newest version that the person may read; empty for the application."""
-    message: str = ""
-    saved_at: datetime.datetime | None = None
     edited_at: datetime.datetime | None = None
     """When the person last edited it; in a list of recent ones, only if later than opening it."""
     opened_at: datetime.datetime | None = None
-    identity: UUID | None = None
-    """Distinguishes it from another resource with the same id."""
-    made_at: datetime.datetime | None = None
+
+    @property
+    def version(self) -> Snapshot | None:
+        """The newest version that the person may read; None if only code defines the agent."""
+        return self.row.entry.version
+
+    @property
+    def message(self) -> str:
+        return message_of(self.version) if self.version else ""
+
+    @property
+    def saved_at(self) -> datetime.datetime | None:
+        return self.version.created_at if self.version else self.resource.seen_at
 
     @property
     def comparison(self) -> str:
-        return self.kind.address("compare", self.row.summary.resource_id)
+        return self.row.kind.address("compare", self.row.entry.id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,34 +137,82 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
 def _with_last_time(line: Line, touched: _Touched) -> Line:
     """Return the line with the last time; without one if the event was about another resource with its id."""
     edited_at, identity, opened_at = touched
-    if identity not in {line.identity, IN_CODE}:
+    if identity not in {line.resource.uuid, IN_CODE}:
         edited_at = None
-    if opened_at is not None and line.made_at is not None and opened_at < line.made_at:
+    created_at = line.resource.created_at
+    if opened_at is not None and created_at is not None and opened_at < created_at:
         opened_at = None
     is_edit = edited_at is not None and (opened_at is None or edited_at >= opened_at)
     return replace(line, edited_at=edited_at) if is_edit else replace(line, opened_at=opened_at)
 
 
-def _lines(wanted: Iterable[Key], caller: Caller) -> dict[Key, Line]:
+def _lines(keys: Iterable[Key], caller: Caller) -> dict[Key, Line]:
     lines: dict[Key, Line] = {}
     for kind in KINDS:
-        ids = [resource_id for slug, resource_id in wanted if slug == kind.slug]
-        found = kind.catalog(caller).some(ids)
-        stars = find_stars(kind, [resource.pk for resource, _ in found], caller)
-        for resource, entry in found:
-            lines[kind.slug, resource.pk] = _line(kind, resource, entry, stars[resource.pk])
+        ids = [resource_id for slug, resource_id in keys if slug == kind.slug]
+        entries = kind.catalog(caller).some(ids)
+        stars = find_stars(kind, [resource.pk for resource, _ in entries], caller)
+        for resource, entry in entries:
+            row = Row(kind=kind, entry=entry)
+            lines[kind.slug, resource.pk] = Line(resource=resource, row=row, star=stars[resource.pk])
     return lines
 
 
-def _line(kind: StudioKind, resource: VersionedResource, entry: Entry, star: Star) -> Line:
-    version = entry.version
-    return Line(
-        kind=kind,
-        row=Row.of(kind, entry),
-        star=star,
-        author=(version.author_name or "") if version else "",
-        message=message_of(version) if version else "",
-        saved_at=version.created_at if version else resource.seen_at,
-        identity=resource.uuid,
-        made_at=resource.created_at,
-    )
+WORKSPACES: Final = 6
+"""How many workspaces the introduction names."""
+
+
+def introduce(caller: Caller) -> dict[str, Any] | None:
+    """Return what the introduction says of the caller; None for a person without a role."""
+    if caller.everywhere is not None:
+        return {"role_name": role_name(caller.everywhere), "role": caller.everywhere}
+    if not caller.roles:
+        return None
+    roles = sorted(caller.roles.items(), key=lambda one: (-one[1].rank, one[0]))
+    return {
+        "role": roles[0][1],
+        "role_name": role_name(roles[0][1]),
+        "by_workspace": [(workspace, role_name(role)) for workspace, role in roles[:WORKSPACES]],
+        "more": max(len(roles) - WORKSPACES, 0),
+        "differs": len(set(caller.roles.values())) > 1,
+    }
+
+
+SHOWN: Final = 8
+NEWS: Final = 5
+"""How many events that concern the person are shown; the notifications have all."""
+
+
+class HomePage(StudioPage):
+    def get(self, request: HttpRequest) -> HttpResponse:
+        if "q" in request.GET:  # the former address of the search
+            return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")
+        self.listen({})
+        caller, works = self.caller, any(kind.admin.has_add_permission(request) for kind in KINDS)
+        catalogs = [kind.catalog(caller) for kind in KINDS]
+        waiting = Waiting(catalogs, Whose.OTHERS, self.editor.cache) if works else None
+        news = latest_news(request, NEWS)
+        lines = lines_of([*news, *latest(self.editor, caller, SHOWN)], caller)
+        groups = additions.for_you(caller)
+        shown = sections(
+            waiting.keys(0, WAITING) if waiting is not None else [],
+            recently_opened(self.request),
+            self.position,
+            caller,
+        )
+        return self.page(
+            "studio/home/home.html",
+            title=_("Home"),
+            counts={whose.value: n for whose, n in waiting.counts.items()} if waiting is not None else {},
+            groups=groups,
+            workspace_names=names_of_several(caller),
+            news=lines[: len(news)],
+            news_seen=preferences_of(request).seen_position,
+            sections=shown.without({task.address for group in groups for task in group.tasks}),
+            lines=lines[len(news) :],
+            notices=additions.added(lambda one: one.notices(caller, None)),
+            introduction=introduce(caller),
+            works=works,
+            may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),
+            kinds=[(kind, kind.address("add")) for kind in KINDS],
+        )
