@@ -75,7 +75,7 @@ class ResourcePage(StudioPage):
         return {"resource_kind": self.kind.slug, "resource_id": self.resource_id}
 
     def instead(self) -> dict[str, str]:
-        """Redirect to the page of the resource, which is open to everyone who may read it."""
+        """Redirect to the page of the resource, which is open to everyone who can read it."""
         try:
             name = self.summary.name
         except NotFound:  # it was just deleted

@@ -66,7 +66,7 @@ class Quoted(str):
 
 
 class ResourceId(str):
-    """A resource in a message: its id for programs; the studio shows its name to those who may read it."""
+    """A resource in a message: its id for programs; the studio shows its name to those who can read it."""
 
     __slots__ = ("slug",)
 
@@ -80,7 +80,7 @@ class ResourceId(str):
 
 
 class WorkspaceId(str):
-    """A workspace in a message: its id for programs; the studio shows its name to those who may read it."""
+    """A workspace in a message: its id for programs; the studio shows its name to those who can read it."""
 
     __slots__ = ()
 

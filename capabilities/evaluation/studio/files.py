@@ -211,7 +211,7 @@ class Sheet:
             raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
         guesses = _guess_columns(self.table.header, has_header=layout.has_header)
         members = {column.member for column in guesses if column.key is None}
-        # Whether no name of the header says what is an input and what a good answer.
+        # Whether no name of the header identifies the inputs and the good answers.
         self.has_own_names_alone = layout.has_header and members.isdisjoint({"input", "groundTruth"})
         is_answer = choices.get("columns") == self.shape
         self.columns = (
@@ -279,7 +279,7 @@ def _choice(column: formats.Column) -> str:
 
 
 def _read_column(choices: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
-    """Return what a person has chosen for a column; what is no choice is what was guessed."""
+    """Return the choice of a person for a column, or the guess if the value is no choice."""
     member, key, kind = (choices.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
     if f"member-{number}" not in choices or not (member in _MEMBERS or member == _choice(guess)):
         return guess

@@ -562,7 +562,7 @@ def _panel(
     may_run = caller.may(Right.SAVE, workspace_id) and not context.get("is_short")
     ids = [judgement.experiment_id for judgement in judgements if judgement.experiment_id is not None]
     rows = Experiment.objects.in_bulk(ids)
-    # Only people who may start the missing runs see their estimated cost.
+    # Only people who can start the missing runs see their estimated cost.
     by = caller if may_run else None
     lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in judgements]
     context = {

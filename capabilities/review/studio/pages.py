@@ -474,7 +474,7 @@ def assemble_preview(page: ResourcePage, version: Snapshot) -> tuple[Preview | N
 
 
 def unmet_in_words(required: int, reviewers: int) -> str:
-    """Return a warning if too few people may approve; empty if they are enough, whoever saved the version."""
+    """Return a warning if too few people can approve; empty if they are enough for any author."""
     if reviewers > required:
         return ""
     there = ngettext(
@@ -519,7 +519,7 @@ BYPASSES: Final = (
 
 
 class PolicyForm(forms.Form):
-    """The number of approvals that a version needs, and the people who may bypass them."""
+    """The number of approvals that a version needs, and the people who can bypass them."""
 
     required = forms.TypedChoiceField(
         label=gettext_lazy("Approvals before a version goes live"),
@@ -557,7 +557,7 @@ class PolicyPage(FormPage, WorkspacePage):
     def context(self) -> dict[str, Any]:
         policy, warning = self.policy, ""
         if policy.required:
-            # Members who may publish can approve, and superusers.
+            # Members who can publish can approve, and superusers.
             members = Membership.objects.filter(
                 workspace=self.workspace.pk, role__in=roles_with(Right.PUBLISH), is_service=False
             )

@@ -430,7 +430,7 @@ EARLIER: Final = 20
 
 
 class OneRollout(ResourcePage):
-    """A page about one rollout of the resource, for people who may read its drafts."""
+    """A page about one rollout of the resource, for people who can read its drafts."""
 
     tab = "rollouts"
     right = Right.READ_DRAFTS
