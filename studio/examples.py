@@ -317,7 +317,7 @@ def change_examples(form: ContextForm, wanted: str) -> int:
     """Perform the action of a button, if it is about examples; return the status of the answer.
 
     The form then contains a message about the result, and the typed values. Raises `NotFound` if the resource
-    was deleted, and `Forbidden` for callers who can not save.
+    was deleted, and `Forbidden` for callers who cannot save.
     """
     try:
         form.message = _act(form, wanted)

@@ -51,7 +51,7 @@ class ResourceTab:
     page: str
     title: str | Promise
     reading_title: str | Promise = ""
-    """The title for people who can not save; empty for the same."""
+    """The title for people who cannot save; empty for the same."""
     right: Right | None = None
     """The right required to open it; None requires only reading the resource."""
     kinds: Callable[[StudioKind], bool] | None = None
