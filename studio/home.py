@@ -140,7 +140,7 @@ def _with_last_time(line: Line, touched: _Touched) -> Line:
     if identity not in {line.resource.uuid, IN_CODE}:
         edited_at = None
     created_at = line.resource.created_at
-    if opened_at is not None and created_at is not None and opened_at < created_at:
+    if opened_at is not None and opened_at < created_at:
         opened_at = None
     is_edit = edited_at is not None and (opened_at is None or edited_at >= opened_at)
     return replace(line, edited_at=edited_at) if is_edit else replace(line, opened_at=opened_at)
