@@ -33,7 +33,7 @@ WAITING: Final = 5
 RECENT: Final = 8
 STARRED: Final = 12
 _EVENTS: Final = 2000
-"""The number of log positions to search for a person's own edits."""
+"""How far back in the log to look for a person's own edits."""
 
 Key = tuple[str, str]
 """The slug of a kind, and an id."""
@@ -77,7 +77,7 @@ class Sections:
     """How many resources the person has starred and may read, up to one more than is shown."""
 
     def without(self, addresses: Collection[str]) -> Sections:
-        """Return the same without recent resources that the page already links to."""
+        """Return the same without those recent resources that the page links to already."""
         return replace(self, recent=[line for line in self.recent if line.row.address not in addresses])
 
 
@@ -103,7 +103,7 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
 
 
 class _Touched(NamedTuple):
-    """The times at which the person last edited and last opened the resource with an id."""
+    """When the person last edited and last opened the resource with an id."""
 
     edited_at: datetime.datetime | None
     identity: UUID | None
@@ -139,8 +139,7 @@ def _with_last_time(line: Line, touched: _Touched) -> Line:
     edited_at, identity, opened_at = touched
     if identity not in {line.resource.uuid, IN_CODE}:
         edited_at = None
-    created_at = line.resource.created_at
-    if opened_at is not None and opened_at < created_at:
+    if opened_at is not None and opened_at < line.resource.created_at:
         opened_at = None
     is_edit = edited_at is not None and (opened_at is None or edited_at >= opened_at)
     return replace(line, edited_at=edited_at) if is_edit else replace(line, opened_at=opened_at)

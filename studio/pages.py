@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from pydantic.alias_generators import to_snake
 
 from studio.translation import translated, translated_at_field
 from studio.views import StudioPage
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 
 
 def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
-    """Add the errors to their fields; `names` maps a field to its name in the form, if different."""
+    """Add the errors to their fields; `names` has the form's names of the fields that it names differently.
+
+    A form names a field as the API does, in snake_case.
+    """
     for issue in error.issues:
-        field = names.get(issue.field, issue.field)
+        field = names.get(issue.field, to_snake(issue.field))
         form.add_error(field if field in form.fields else None, translated_at_field(issue.message))
 
 

@@ -29,7 +29,7 @@ from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.errors import error_body
 from versioning.api.events import AFTER, EPOCH, FILTERS, number, position, read_filter
 from versioning.api.limits import capacity
-from versioning.api.parameters import Page, query
+from versioning.api.parameters import Paging, query
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas import (
     EventAnswer,
@@ -198,7 +198,8 @@ class DeliveryPage(PageOf):
     deliveries: Annotated[list[DeliveryAnswer], Source("items")]
 
 
-ORDERS: Final = {"createdAt": "created_at"}
+WEBHOOK_PAGING: Final = Paging(100)
+DELIVERY_PAGING: Final = Paging(20)
 LENGTH: Final = ByteLength("body") + together(
     DeliveryAttempt.objects.all(), "delivery", Sum(ByteLength("error") + ByteLength("response"))
 )
@@ -213,8 +214,8 @@ class WebhookViewSet(EditorViewSet):
     created = frozenset({"create"})
     errors = {"create": (404,)}
     query = {
-        "list": (*parameters.paging(100, ORDERS), parameters.WORKSPACE),
-        "deliveries": parameters.paging(20, ORDERS),
+        "list": (*WEBHOOK_PAGING.parameters, parameters.WORKSPACE),
+        "deliveries": DELIVERY_PAGING.parameters,
     }
     requests = {
         "create": WebhookCreate,
@@ -244,14 +245,12 @@ class WebhookViewSet(EditorViewSet):
         """List the webhooks, newest first."""
         given = request.query_params
         found = verbs.list_webhooks(by=self.caller, workspace_id=given.get("workspaceId"))
-        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        page = WEBHOOK_PAGING.read(given)
         return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Create a webhook for future events; only this answer shows its secret."""
-        payload = WebhookCreate.read(request)
-        fields = {column: payload[name] for name, column in verbs.COLUMNS.items() if name in payload}
-        webhook, secret = verbs.create(payload["workspaceId"], **fields, by=self.caller)
+        webhook, secret = verbs.create(**WebhookCreate.read_arguments(request), by=self.caller)
         body = WebhookAnswer.dump(webhook)
         etag = content_etag(body)  # of the webhook as GET returns it, without the secret
         headers = {
@@ -266,7 +265,7 @@ class WebhookViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:
         """Change a webhook."""
-        changes = WebhookUpdate.read(request)
+        changes = WebhookUpdate.read_arguments(request)
         return self._answer(request, verbs.change(id, changes, by=self.caller))
 
     def destroy(self, request: Request, id: str) -> Response:
@@ -289,7 +288,7 @@ class WebhookViewSet(EditorViewSet):
     def deliveries(self, request: Request, id: str) -> Response:
         """List the deliveries with their attempts, newest first."""
         found = verbs.deliveries(id, by=self.caller)
-        page = Page.read(request.query_params, size=20, fields=ORDERS, then="pk")
+        page = DELIVERY_PAGING.read(request.query_params)
         return self.page_of(page, found, weight=LENGTH)
 
     def replay(self, request: Request, id: str, delivery: str) -> Response:

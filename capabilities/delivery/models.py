@@ -21,6 +21,7 @@ from django.db import models, transaction
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import pgettext_lazy
 from standardwebhooks.webhooks import Webhook as Signer
 
 from versioning.domain import telemetry
@@ -44,11 +45,11 @@ occupies no more."""
 class State(models.TextChoices):
     """The state of a delivery."""
 
-    PENDING = "pending"
-    DELIVERED = "delivered"
-    FAILED = "failed"
+    PENDING = "pending", pgettext_lazy("a delivery", "Pending")
+    DELIVERED = "delivered", pgettext_lazy("a delivery", "Delivered")
+    FAILED = "failed", pgettext_lazy("a delivery", "Failed")
     """Every attempt has failed."""
-    CANCELLED = "cancelled"
+    CANCELLED = "cancelled", pgettext_lazy("a delivery", "Cancelled")
     """Its webhook was disabled first."""
 
 

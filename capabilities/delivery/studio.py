@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -21,7 +20,7 @@ from django.utils.html import format_html
 from django.utils.text import capfirst, format_lazy
 from django.utils.timesince import timeuntil
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from capabilities.delivery import verbs
 from capabilities.delivery.models import (
@@ -37,7 +36,6 @@ from capabilities.delivery.models import (
 )
 from capabilities.delivery.running import PING
 from capabilities.delivery.verbs import (
-    COLUMNS,
     MAX_DESCRIPTION,
     MAX_ID_PREFIX,
     MAX_KEEP_HOURS,
@@ -61,27 +59,15 @@ from versioning.domain.errors import Invalid, NotFound, VersioningError
 from versioning.domain.events import types
 from versioning.models import Event
 
-
-@dataclass(frozen=True)
-class Wording:
-    """The name of a state and the class of its chip."""
-
-    word: str | Promise
-    chip: str = ""
-
-
-CONDITIONS: Final[Mapping[str, Wording]] = {
-    Condition.UNTRIED: Wording(gettext_lazy("Not tried yet")),
-    Condition.WORKING: Wording(pgettext_lazy("a webhook", "Working"), "chip-published"),
-    Condition.FAILING: Wording(pgettext_lazy("a webhook", "Failing"), "chip-changed"),
-    Condition.DISABLED: Wording(pgettext_lazy("a webhook", "Disabled"), "chip-danger"),
+CHIPS: Final[Mapping[str, str]] = {
+    Condition.WORKING: "chip-published",
+    Condition.FAILING: "chip-changed",
+    Condition.DISABLED: "chip-danger",
+    State.PENDING: "chip-changed",
+    State.DELIVERED: "chip-published",
+    State.FAILED: "chip-danger",
 }
-STATES: Final[Mapping[str, Wording]] = {
-    State.PENDING: Wording(pgettext_lazy("a delivery", "Pending"), "chip-changed"),
-    State.DELIVERED: Wording(pgettext_lazy("a delivery", "Delivered"), "chip-published"),
-    State.FAILED: Wording(pgettext_lazy("a delivery", "Failed"), "chip-danger"),
-    State.CANCELLED: Wording(pgettext_lazy("a delivery", "Cancelled")),
-}
+"""The classes of the chips of states, where they are not plain."""
 REASONS: Final[Mapping[str, str | Promise]] = {
     "": gettext_lazy("An admin disabled it."),
     DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
@@ -181,16 +167,12 @@ class WebhookForm(forms.Form):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The input, by the field names of the API."""
+        """The input, without event types that a chosen pattern already matches."""
         chosen = self.cleaned_data["event_types"]
-        return {
-            "url": self.cleaned_data["url"],
-            "description": self.cleaned_data["description"],
-            "idPrefix": self.cleaned_data["id_prefix"],
-            "eventTypes": [  # without those that a chosen pattern already matches
-                name for name in chosen if name.endswith(".*") or f"{name.rpartition('.')[0]}.*" not in chosen
-            ],
-        }
+        event_types = [
+            name for name in chosen if name.endswith(".*") or f"{name.rpartition('.')[0]}.*" not in chosen
+        ]
+        return {**self.cleaned_data, "event_types": event_types}
 
 
 class RotateForm(forms.Form):
@@ -299,7 +281,7 @@ def webhook_in_words(webhook: Webhook, health: Health) -> dict[str, Any]:
         "health": health,
         "title": webhook_title(webhook),
         "types": [type_in_words(event_type) for event_type in webhook.event_types],
-        "condition": CONDITIONS[health.condition],
+        "chip": CHIPS.get(health.condition, ""),
         "reason": "" if webhook.enabled else REASONS[webhook.disabled_reason],
         "address": address("webhook", webhook.workspace_id, str(webhook.pk)),
     }
@@ -339,15 +321,13 @@ class CreatePage(FormPage, WebhooksPage):
 
     form_class = WebhookForm
     template = "delivery/form.html"
-    error_fields = COLUMNS
 
     @property
     def title(self) -> str:
         return _("New webhook")
 
     def save(self, form: WebhookForm) -> HttpResponse:
-        fields = {COLUMNS[name]: value for name, value in form.values.items()}
-        webhook, _secret = verbs.create(self.workspace.pk, **fields, by=self.caller)
+        webhook, _secret = verbs.create(self.workspace.pk, **form.values, by=self.caller)
         return self.show_secret(_("The webhook was created."), webhook)
 
     def context(self) -> dict[str, Any]:
@@ -359,7 +339,6 @@ class ChangePage(FormPage, WebhookPage):
 
     form_class = WebhookForm
     template = "delivery/form.html"
-    error_fields = COLUMNS
 
     @property
     def title(self) -> str:
@@ -434,7 +413,7 @@ class ShowPage(WebhookPage):
                 {
                     "delivery": delivery,
                     "title": event_in_words(delivery.event),
-                    "state": STATES[delivery.state],
+                    "chip": CHIPS.get(delivery.state, ""),
                     "attempts": attempts,
                     "next_attempt": next_attempt_in_words(delivery, attempts),
                     "replay_address": self.own_address("webhook_replay", str(delivery.pk)),

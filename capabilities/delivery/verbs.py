@@ -11,12 +11,13 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, TextChoices
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_lazy, pgettext_lazy
+from pydantic.alias_generators import to_camel
 
 from capabilities.delivery import running
 from capabilities.delivery.models import (
@@ -46,29 +47,21 @@ MAX_EVENT_TYPES: Final = 100
 MAX_ID_PREFIX: Final = 200
 RESOLVING_SECONDS: Final = 5.0
 
-COLUMNS: Final = {
-    "url": "url",
-    "eventTypes": "event_types",
-    "idPrefix": "id_prefix",
-    "description": "description",
-    "enabled": "enabled",
-}
-"""The columns of the fields that a caller can set, by their JSON names."""
-
 
 def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns for the fields, by their JSON names; raises `Invalid` with every problem.
+    """Return the values of columns, with texts in place of None; raises `Invalid` with every problem.
 
     The host of a URL is resolved, but only if nothing else is wrong.
     """
-    issues = list(_check_event_types(fields.get("eventTypes", ())))
-    for name, limit in (("url", MAX_URL), ("idPrefix", MAX_ID_PREFIX), ("description", MAX_DESCRIPTION)):
+    issues = list(_check_event_types(fields.get("event_types", ())))
+    for name, limit in (("url", MAX_URL), ("id_prefix", MAX_ID_PREFIX), ("description", MAX_DESCRIPTION)):
         text = fields.get(name) or ""
         if len(text) > limit:
-            issues.append(Issue(name, Message("must not be longer than {limit} characters", limit=limit)))
+            message = Message("must not be longer than {limit} characters", limit=limit)
+            issues.append(Issue(to_camel(name), message))
         elif "\0" in text:
-            issues.append(Issue(name, "must not contain the character NUL"))
-    if "eventTypes" in fields and not fields["eventTypes"]:
+            issues.append(Issue(to_camel(name), "must not contain the character NUL"))
+    if "event_types" in fields and not fields["event_types"]:
         issues.append(Issue("eventTypes", "must name at least one type of event"))
     if issues:
         raise Invalid(issues)
@@ -77,7 +70,7 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
             resolve(fields["url"], RESOLVING_SECONDS)
         except Refused as refusal:
             raise Invalid.field("url", refusal.args[0]) from None
-    return {COLUMNS[name]: "" if value is None else value for name, value in fields.items()}
+    return {name: "" if value is None else value for name, value in fields.items()}
 
 
 def _check_event_types(patterns: Sequence[str]) -> Iterator[Issue]:
@@ -146,7 +139,7 @@ def create(
     caller = caller_of(by)
     get_editor().workspace.find(workspace_id, by=caller)  # no host is resolved for other callers
     columns = check_fields(
-        {"url": url, "eventTypes": event_types, "idPrefix": id_prefix, "description": description}
+        {"url": url, "event_types": event_types, "id_prefix": id_prefix, "description": description}
     )
     with get_editor().workspace.administering(workspace_id, caller):
         if Webhook.objects.filter(workspace=workspace_id).count() >= MAX_WEBHOOKS:
@@ -169,7 +162,7 @@ def create(
 
 @retry_on_conflict
 def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
-    """Change a webhook; `changes` has JSON names, and absent fields are unchanged.
+    """Change the given fields of a webhook.
 
     Enabling it clears the record of failures and starts with future events. Disabling it cancels the
     pending deliveries.
@@ -191,8 +184,7 @@ def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
             else:
                 webhook.deliveries.cancel()
         webhook.save()
-        names = {column: name for name, column in COLUMNS.items()}
-        webhook.record("changed", caller, fields=sorted(names[name] for name in changed))
+        webhook.record("changed", caller, fields=sorted(map(to_camel, changed)))
         return webhook
 
 
@@ -294,16 +286,15 @@ def _administering(webhook_id: str, by: Caller) -> Iterator[Webhook]:
         yield webhook
 
 
-class Condition(StrEnum):
+class Condition(TextChoices):
     """The state of a webhook."""
 
-    UNTRIED = "untried"
-    """Nothing has been sent yet."""
-    WORKING = "working"
+    UNTRIED = "untried", gettext_lazy("Not tried yet")
+    WORKING = "working", pgettext_lazy("a webhook", "Working")
     """The last attempt was a success."""
-    FAILING = "failing"
+    FAILING = "failing", pgettext_lazy("a webhook", "Failing")
     """The last attempt was a failure."""
-    DISABLED = "disabled"
+    DISABLED = "disabled", pgettext_lazy("a webhook", "Disabled")
     """Disabled by an admin, or by the service: `Webhook.disabled_reason`."""
 
 

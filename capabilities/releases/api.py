@@ -20,7 +20,7 @@ from capabilities.releases.rules import Problem, ReleaseChanged
 from capabilities.releases.verbs import Releases, release_etag
 from versioning.api import addresses, errors, parameters
 from versioning.api.base import EditorViewSet, expected_etags, with_etag
-from versioning.api.parameters import Page
+from versioning.api.parameters import Paging
 from versioning.api.resources import PublishOptions, read_options
 from versioning.api.schemas import (
     Json,
@@ -178,7 +178,7 @@ class CheckAnswer(ResponseSchema):
     warnings: Annotated[list[ProblemAnswer], SerializedBy(_problems)]
 
 
-ORDERS: Final = {"createdAt": "created_at"}
+PAGING: Final = Paging(20)
 LENGTH: Final = ByteLength("description") + together(ReleaseItem.objects.all(), "release", Count("pk") * 500)
 """Approximate; an item is a few ids and words."""
 
@@ -202,7 +202,7 @@ class ReleaseViewSet(EditorViewSet):
     }
     query = {
         "list": (
-            *parameters.paging(20, ORDERS),
+            *PAGING.parameters,
             parameters.WORKSPACE,
             parameters.query("state", "Only in this state.", enum=State.values),
         ),
@@ -232,7 +232,7 @@ class ReleaseViewSet(EditorViewSet):
         releases = self._releases.list(
             workspace=filters.get("workspaceId"), state=filters.get("state"), by=self.caller
         )
-        page = Page.read(filters, size=20, fields=ORDERS, then="pk")
+        page = PAGING.read(filters)
         return self.page_of(page, releases, _views, weight=LENGTH)
 
     def create(self, request: Request) -> Response:

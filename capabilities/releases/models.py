@@ -8,6 +8,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import pgettext_lazy
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.models import Workspace, events
@@ -27,9 +28,9 @@ MAX_ITEMS: Final = 200
 class State(models.TextChoices):
     """The state of a release."""
 
-    DRAFT = "draft"
-    PUBLISHED = "published"
-    REVERTED = "reverted"
+    DRAFT = "draft", pgettext_lazy("a release", "Draft")
+    PUBLISHED = "published", pgettext_lazy("a release", "Published")
+    REVERTED = "reverted", pgettext_lazy("a release", "Reverted")
     """It was published, and then reverted by another published release."""
 
 

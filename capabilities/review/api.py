@@ -20,7 +20,7 @@ from capabilities.review.policy import ReviewPolicies
 from capabilities.review.reviews import MAX_REVIEWERS, MAX_TEXT, ReviewRecord, Reviews, ReviewState
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.parameters import Page, query
+from versioning.api.parameters import Paging, query
 from versioning.api.schemas import (
     NotEmpty,
     Nothing,
@@ -206,7 +206,7 @@ class ReviewPage(PageOf):
     reviews: Annotated[list[ReviewAnswer], Source("items")]
 
 
-ORDERS: Final = {"createdAt": "created_at"}
+REVIEW_PAGING: Final = Paging(100)
 LENGTH: Final = ByteLength("message") + together(Verdict.objects.all(), "review", Sum(ByteLength("body")))
 
 
@@ -219,7 +219,7 @@ class ReviewViewSet(EditorViewSet):
     errors = {"create": (404, 409), "update": (409,), "give_verdict": (409,)}
     query = {
         "list": (
-            *parameters.paging(100, ORDERS),
+            *REVIEW_PAGING.parameters,
             parameters.query("state", "Only in this state.", enum=STATES),
             parameters.KIND,
             parameters.RESOURCE_ID,
@@ -255,7 +255,7 @@ class ReviewViewSet(EditorViewSet):
             author=self.caller if "author" in given else None,
             by=self.caller,
         )
-        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        page = REVIEW_PAGING.read(given)
         return self.page_of(page, found, self.reviews.records_of, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
@@ -405,8 +405,8 @@ class CommentPage(PageOf):
     comments: Annotated[list[CommentAnswer], Source("items")]
 
 
+COMMENT_PAGING: Final = Paging(100, direction="ASC")
 COMMENT_LENGTH: Final = ByteLength("body") + ByteLength(Left("quote", MAX_QUOTE)) + ByteLength("field")
-_NAMES: Final = {"versionId": "version_id"}
 
 
 class CommentViewSet(EditorViewSet):
@@ -418,7 +418,7 @@ class CommentViewSet(EditorViewSet):
     errors = {"create": (404,)}
     query = {
         "list": (
-            *parameters.paging(100, ORDERS, direction="ASC"),
+            *COMMENT_PAGING.parameters,
             parameters.KIND,
             parameters.RESOURCE_ID,
             query("versionId", "Only on this version."),
@@ -451,14 +451,14 @@ class CommentViewSet(EditorViewSet):
             resolved=None if resolved is None else resolved == "true",
             by=self.caller,
         )
-        page = Page.read(given, size=100, fields=ORDERS, then="pk", direction="ASC")
+        page = COMMENT_PAGING.read(given)
         return self.page_of(page, found, weight=COMMENT_LENGTH)
 
     def create(self, request: Request) -> Response:
         """Comment on a version, on a field or a line of it, or reply to a comment."""
-        given: dict[str, Any] = CommentCreate.read(request)
+        given = CommentCreate.read_arguments(request)
         resource = given.pop("resource")
-        place = {_NAMES.get(name, name): value for name, value in given.items() if value is not None}
+        place = {name: value for name, value in given.items() if value is not None}
         comment = self.comments.add(resource["kind"], resource["id"], **place, by=self.caller)
         address = addresses.location(f"comments/{comment.pk}")
         return with_etag(request, self.dump(comment), status=201, headers={"Location": address})

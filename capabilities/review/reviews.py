@@ -13,12 +13,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, TextChoices
 from django.utils.translation import pgettext_lazy
 
 from capabilities.review.models import Review, ReviewQuerySet, Verdict, VerdictValue, columns_about
@@ -183,14 +182,14 @@ FOLLOWERS: Final = (
 _Key = tuple[str, str, Any]
 
 
-class ReviewState(StrEnum):
+class ReviewState(TextChoices):
     """The state of a review."""
 
-    OPEN = "open"
-    APPROVED = "approved"
-    CHANGES_REQUESTED = "changesRequested"
-    PUBLISHED = "published"
-    CLOSED = "closed"
+    OPEN = "open", pgettext_lazy("a review", "In review")
+    APPROVED = "approved", pgettext_lazy("a review", "Approved")
+    CHANGES_REQUESTED = "changesRequested", pgettext_lazy("a review", "Changes requested")
+    PUBLISHED = "published", pgettext_lazy("a review", "Published")
+    CLOSED = "closed", pgettext_lazy("a review", "Closed")
 
 
 @dataclass(frozen=True, kw_only=True)

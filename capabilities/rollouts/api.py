@@ -14,7 +14,7 @@ from capabilities.rollouts.models import MAX_REASON, Rollout, State
 from capabilities.rollouts.verbs import Rollouts
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.parameters import Page
+from versioning.api.parameters import Paging
 from versioning.api.resources import PublishOptions, read_options
 from versioning.api.schemas import (
     Json,
@@ -133,7 +133,7 @@ class RolloutPage(PageOf):
     rollouts: Annotated[list[RolloutAnswer], Source("items")]
 
 
-ORDERS: Final = {"startedAt": "started_at"}
+PAGING: Final = Paging(100, fields=("startedAt",))
 
 
 class RolloutViewSet(EditorViewSet):
@@ -151,7 +151,7 @@ class RolloutViewSet(EditorViewSet):
     }
     query = {
         "list": (
-            *parameters.paging(100, ORDERS),
+            *PAGING.parameters,
             parameters.KIND,
             parameters.RESOURCE_ID,
             parameters.query("state", "Only in this state.", enum=STATES),
@@ -189,7 +189,7 @@ class RolloutViewSet(EditorViewSet):
             workspace_id=given.get("workspaceId"),
             by=self.caller,
         )
-        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        page = PAGING.read(given)
         return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:

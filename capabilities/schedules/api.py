@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 
 from django.urls import URLPattern, re_path
 from pydantic import Field
+from pydantic.alias_generators import to_camel
 from rest_framework.request import Request
 from rest_framework.response import Response
 from typing_extensions import TypeAliasType
@@ -14,9 +15,8 @@ from capabilities.schedules.models import Action, Schedule, State
 from capabilities.schedules.verbs import Schedules, Times
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.parameters import Page
+from versioning.api.parameters import Paging
 from versioning.api.schemas import (
-    Json,
     NotEmpty,
     Nothing,
     PageOf,
@@ -191,15 +191,7 @@ class SchedulePage(PageOf):
     schedules: Annotated[list[ScheduleAnswer], Source("items")]
 
 
-ORDERS: Final = {"runAt": "run_at", "createdAt": "created_at"}
-_TIMES: Final = {"runAt": "run_at", "localTime": "local_time", "timeZone": "time_zone"}
-_ARGUMENTS: Final = {
-    "action": "action",
-    "versionId": "version_id",
-    "until": "until",
-    "expects": "expects",
-    "force": "force",
-}
+PAGING: Final = Paging(100, fields=("runAt", "createdAt"))
 
 
 class ScheduleViewSet(EditorViewSet):
@@ -212,7 +204,7 @@ class ScheduleViewSet(EditorViewSet):
     errors = {"create": (404, 409), "update": (409,), "destroy": (409,)}
     query = {
         "list": (
-            *parameters.paging(100, ORDERS),
+            *PAGING.parameters,
             parameters.KIND,
             parameters.RESOURCE_ID,
             parameters.query("releaseId", "Only of this release."),
@@ -246,33 +238,35 @@ class ScheduleViewSet(EditorViewSet):
             workspace_id=filters.get("workspaceId"),
             by=self.caller,
         )
-        page = Page.read(filters, size=100, fields=ORDERS, then="pk")
+        page = PAGING.read(filters)
         return self.page_of(page, schedules.select_related("followed_by"), self.schedules.judge)
 
     def create(self, request: Request) -> Response:
         """Schedule a version of a resource, or a release."""
-        payload = ScheduleCreate.read(request)
-        if ("resource" in payload) == ("releaseId" in payload):
+        payload = ScheduleCreate.read_arguments(request)
+        if ("resource" in payload) == ("release_id" in payload):
             raise Invalid.field("resource", "is required, unless releaseId is given")
-        times = _read_times(payload)
-        if "releaseId" in payload:
+        names = {"run_at", "local_time", "time_zone"} & payload.keys()
+        times = Times(**{name: payload.pop(name) for name in names})
+        if "release_id" in payload:
             # The release determines everything else.
             refused = [
-                name for name in ("versionId", "until", "then", "expects") if payload.get(name) is not None
+                name for name in ("version_id", "until", "then", "expects") if payload.get(name) is not None
             ]
             if payload.get("action", Action.PUBLISH) != Action.PUBLISH:
                 refused.append("action")
             if refused:
-                raise Invalid([Issue(name, "is not for a release") for name in refused])
+                raise Invalid([Issue(to_camel(name), "is not for a release") for name in refused])
             schedule = self.schedules.create_for_release(
-                payload["releaseId"], times, force=payload.get("force", False), by=self.caller
+                payload["release_id"], times, force=payload.get("force", False), by=self.caller
             )
         else:
-            about = payload["resource"]
-            arguments = {name: payload[member] for member, name in _ARGUMENTS.items() if member in payload}
-            if payload.get("then") is not None:
-                arguments["then"] = payload["then"]["versionId"]
-            schedule = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
+            resource, then = payload.pop("resource"), payload.pop("then", None)
+            if then is not None:
+                payload["then"] = then["versionId"]
+            schedule = self.schedules.create(
+                resource["kind"], resource["id"], times, **payload, by=self.caller
+            )
         address = addresses.location(f"schedules/{schedule.pk}")
         return with_etag(request, self.dump(schedule), status=201, headers={"Location": address})
 
@@ -282,7 +276,7 @@ class ScheduleViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:
         """Change the time of a schedule."""
-        times = _read_times(ScheduleUpdate.read(request))
+        times = Times(**ScheduleUpdate.read_arguments(request))
         return self._answer(request, self.schedules.change(id, times, by=self.caller))
 
     def destroy(self, request: Request, id: str) -> Response:
@@ -293,10 +287,6 @@ class ScheduleViewSet(EditorViewSet):
     def _answer(self, request: Request, schedule: Schedule) -> Response:
         [judged] = self.schedules.judge([schedule])
         return with_etag(request, self.dump(judged))
-
-
-def _read_times(payload: Json) -> Times:
-    return Times(**{name: payload[member] for member, name in _TIMES.items() if member in payload})
 
 
 urlpatterns: list[URLPattern] = [

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Min
 from django.utils import timezone
+from django.utils.translation import pgettext_lazy
 
 from capabilities.releases.models import Release, ReleaseItem
 from capabilities.releases.rules import Problem as ReleaseProblem
@@ -34,11 +35,11 @@ SHOWN_FOR: Final = datetime.timedelta(days=7)
 class State(models.TextChoices):
     """The state of a schedule."""
 
-    SCHEDULED = "scheduled"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    MISSED = "missed"
+    SCHEDULED = "scheduled", pgettext_lazy("a schedule", "Scheduled")
+    DONE = "done", pgettext_lazy("a schedule", "Done")
+    FAILED = "failed", pgettext_lazy("a schedule", "Failed")
+    CANCELLED = "cancelled", pgettext_lazy("a schedule", "Cancelled")
+    MISSED = "missed", pgettext_lazy("a schedule", "Missed")
 
 
 class Action(models.TextChoices):

@@ -67,7 +67,7 @@ def version_link(
     """
     if version is None:
         return ""
-    address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
+    address = context["kind"].address("version", context["summary"].entry.id, version.version_id)
     name = reference_to(version) if is_within else title_of(version)
     return format_html('<a class="link" href="{}">{}</a>', address, name)
 

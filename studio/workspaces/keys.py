@@ -131,7 +131,7 @@ class KeysPage(FormPage, WorkspacePage):
     tab = "keys"
     template = "studio/workspaces/keys.html"
     title = gettext_lazy("API keys")
-    error_fields = {"expiresAt": "last_day", "idPrefix": "id_prefix"}
+    error_fields = {"expiresAt": "last_day"}
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show them and, once, the text of a key that was just created."""

@@ -209,7 +209,7 @@ def test_a_column_of_metadata_that_is_a_text_is_named(edgar: Visitor, alice: Api
     dataset = make_dataset(alice)
     looked = looks(edgar, dataset, b"Input;Tags;Metadata;id\nWas?;a, b;internal;q-1\n")
     assert looked.status_code == 200 and 'value="import"' not in looked.content.decode()
-    assert "metadata: has a value of its own" in words_of(looked)
+    assert "metadata: has its own value" in words_of(looked)
     assert "q-1 identifies the item and is not stored" in words_of(looked)
     fields = form_of(looked) | {"member-2": "metadata.", "key-2": "note"}
     imports(edgar, dataset, fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final, Literal, TypeVar, cast
@@ -14,6 +14,7 @@ from django.db.models import Expression, QuerySet
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared.request_contexts import PARAMETER, read_context
+from pydantic.alias_generators import to_snake
 from rest_framework.request import Request
 
 from versioning.conf import get_editor
@@ -102,17 +103,6 @@ SOURCE = query("source", "Only versions kept there.", enum=["database", "git"])
 
 
 Direction = Literal["ASC", "DESC"]
-
-
-def paging(
-    default_size: int, fields: Iterable[str], *, direction: Direction = "DESC"
-) -> tuple[OpenApiParameter, ...]:
-    """Declare the parameters of a list with these order fields and this default direction."""
-    return (
-        *numbers(default_size),
-        query("orderBy[field]", "The field to order by.", enum=list(fields)),
-        query("orderBy[direction]", f"`{direction}` when absent.", enum=["ASC", "DESC"]),
-    )
 
 
 def numbers(default_size: int) -> tuple[OpenApiParameter, ...]:
@@ -301,28 +291,6 @@ class Page:
     size: int
     order: tuple[str, ...]
 
-    @classmethod
-    def read(
-        cls,
-        given: QueryDict,
-        *,
-        size: int,
-        fields: Mapping[str, str],
-        then: str,
-        direction: Direction = "DESC",
-    ) -> Page:
-        """Return the requested page; `fields` maps the values of `orderBy` to columns.
-
-        The first field is the default, in this direction. `then` is the column that orders equal rows.
-        """
-        field = given.get("orderBy[field]", next(iter(fields)))
-        sign = "" if given.get("orderBy[direction]", direction) == "ASC" else "-"
-        number = number_in(given, "page", 0)
-        size = number_in(given, "perPage", size)
-        if size > MAX_PER_PAGE:
-            raise Invalid.field("perPage", f"must not be larger than {MAX_PER_PAGE}")
-        return cls(number=number, size=size, order=(f"{sign}{fields[field]}", then))
-
     @property
     def slice(self) -> slice:
         return slice(self.number * self.size, (self.number + 1) * self.size)
@@ -378,6 +346,41 @@ class Page:
         if sum(together) <= MAX_BYTES:
             return self.size
         return max(fitting(together) - (start - first), 1)
+
+
+@dataclass(frozen=True)
+class Paging:
+    """The parameters of a list: they are documented, and read from a request."""
+
+    size: int
+    """The number of items on a page by default."""
+    _: KW_ONLY
+    fields: Sequence[str] = ("createdAt",)
+    """The values of `orderBy[field]`; the first is the default."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The columns of the fields whose columns have other names."""
+    direction: Direction = "DESC"
+    then: str = "pk"
+    """The column that orders equal rows."""
+
+    @property
+    def parameters(self) -> tuple[OpenApiParameter, ...]:
+        return (
+            *numbers(self.size),
+            query("orderBy[field]", "What to order by.", enum=list(self.fields)),
+            query("orderBy[direction]", f"`{self.direction}` when absent.", enum=["ASC", "DESC"]),
+        )
+
+    def read(self, given: QueryDict) -> Page:
+        """Return the requested page; raises `Invalid`."""
+        name = given.get("orderBy[field]", self.fields[0])
+        sign = "" if given.get("orderBy[direction]", self.direction) == "ASC" else "-"
+        number = number_in(given, "page", 0)
+        size = number_in(given, "perPage", self.size)
+        if size > MAX_PER_PAGE:
+            raise Invalid.field("perPage", f"must not be larger than {MAX_PER_PAGE}")
+        column = self.columns.get(name) or to_snake(name)
+        return Page(number=number, size=size, order=(f"{sign}{column}", self.then))
 
 
 def number_in(given: QueryDict, name: str, default: Default) -> int | Default:

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, Parameters, expected_etags, with_etag
-from versioning.api.parameters import Page, ResourceFilter
+from versioning.api.parameters import Paging, ResourceFilter
 from versioning.api.schemas import (
     ChangeMessage,
     Json,
@@ -50,8 +50,7 @@ from versioning.models.search import ByteLength
 from versioning.serving.followed_log import Dependency
 from versioning.serving.resolution import Resolved
 
-RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "seen_at"}
-LIST_PARAMETERS = parameters.paging(100, RECORD_ORDERS)
+RECORD_PAGING = Paging(100, fields=("createdAt", "updatedAt"), columns={"updatedAt": "seen_at"}, then="id")
 
 
 if TYPE_CHECKING:
@@ -201,7 +200,9 @@ class RecordViewSet(EditorViewSet):
     def query_parameters(cls, action: str) -> Parameters:
         """Return the query parameters of an action; a list has the filters of its kind."""
         declared = super().query_parameters(action)
-        return (*LIST_PARAMETERS, *cls.filters.parameters(), *declared) if action == "list" else declared
+        if action != "list":
+            return declared
+        return (*RECORD_PAGING.parameters, *cls.filters.parameters(), *declared)
 
     @property
     def collection(self) -> Collection[Any]:
@@ -214,7 +215,7 @@ class RecordViewSet(EditorViewSet):
         filtered = self.filters(
             request.query_params, self.collection.list(by=self.caller), request=self.request
         )
-        page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
+        page = RECORD_PAGING.read(request.query_params)
         self._depends_on(None)
         unstored = [found for found in self.collection.unstored(by=self.caller) if filtered.holds(found)]
         return self.page_of(

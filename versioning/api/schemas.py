@@ -113,6 +113,13 @@ class RequestSchema(Shape):
         raise_for_issues(cls, body)
         return body
 
+    @classmethod
+    def read_arguments(cls, request: Request) -> Json:
+        """Return the members by the names of the fields, for a verb; raises as `read` does."""
+        body = cls.read(request)
+        aliases = {name: str(field.alias) for name, field in cls.model_fields.items()}
+        return {name: body[alias] for name, alias in aliases.items() if alias in body}
+
 
 def read_body(request: Request) -> Json:
     """Return the body, which must be a JSON object; a missing body counts as an empty object."""

@@ -13,7 +13,7 @@ from typing_extensions import TypeAliasType
 
 from versioning.api import parameters, resources, schemas
 from versioning.api.base import Parameters, with_etag
-from versioning.api.parameters import Page
+from versioning.api.parameters import Paging
 from versioning.api.resources import PublishOptions, RecordViewSet, TakeDownOptions, read_options
 from versioning.api.schemas import (
     ChangeMessage,
@@ -255,7 +255,9 @@ def _nothing_required(schema: ConfigSchema) -> type[Shape]:
     return made
 
 
-VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
+VERSION_PAGING = Paging(
+    20, fields=("versionNumber", "createdAt"), columns={"versionNumber": "number"}, then="-number"
+)
 
 
 class Compared(NamedTuple):
@@ -284,7 +286,7 @@ class ResourceViewSet(RecordViewSet):
     errors = {**RecordViewSet.errors, "activate": (409,)}
     query: ClassVar[Mapping[str, Parameters]] = {
         **RecordViewSet.query,
-        "versions": (*parameters.paging(20, VERSION_ORDERS), parameters.SOURCE),
+        "versions": (*VERSION_PAGING.parameters, parameters.SOURCE),
         "compare": parameters.COMPARED,
     }
 
@@ -292,7 +294,7 @@ class ResourceViewSet(RecordViewSet):
 
     def versions(self, request: Request, id: str) -> Response:
         """List the versions, newest first."""
-        page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
+        page = VERSION_PAGING.read(request.query_params)
         self._depends_on(id)
         history = self.collection.versions(id, by=self.caller)
         source = request.query_params.get("source")

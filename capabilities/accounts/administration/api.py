@@ -25,16 +25,18 @@ from capabilities.accounts.administration.schemas import (
 )
 from capabilities.accounts.administration.verbs import as_seen, identity_of, members_as_seen
 from studio.workspaces.views import invitation_address
-from versioning.api import addresses, parameters
+from versioning.api import addresses
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.parameters import Page
+from versioning.api.parameters import Paging
 from versioning.api.schemas import Json, Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Right, Role
 from versioning.models.accounts import username_lookup
 
-BY_NAME: Final = {"name": "name", "createdAt": "created_at"}
-BY_USERNAME: Final = {"username": username_lookup("user")}
+WORKSPACE_PAGING: Final = Paging(100, fields=("name", "createdAt"), direction="ASC", then="id")
+MEMBER_PAGING: Final = Paging(
+    100, fields=("username",), columns={"username": username_lookup("user")}, direction="ASC", then="id"
+)
 WORKSPACE: Final = ({"type": "string"}, "The id of the workspace.")
 USERNAME: Final = ({"type": "string"}, "The username of the account.")
 NOT_STORED: Final = {"Cache-Control": "private, no-store"}
@@ -49,7 +51,7 @@ class WorkspaceViewSet(EditorViewSet):
     actions = dict.fromkeys(("create", "update", "destroy"), Action.ADMIN)
     created = frozenset({"create"})
     errors = {"create": (409,), "destroy": (409,)}
-    query = {"list": parameters.paging(100, BY_NAME, direction="ASC")}
+    query = {"list": WORKSPACE_PAGING.parameters}
     requests = {"create": WorkspaceCreate, "update": WorkspaceUpdate, "destroy": Nothing}
     responses = {
         "list": WorkspacePage,
@@ -62,7 +64,7 @@ class WorkspaceViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the workspaces, by name."""
-        page = Page.read(request.query_params, size=100, fields=BY_NAME, then="id", direction="ASC")
+        page = WORKSPACE_PAGING.read(request.query_params)
         found = get_editor().workspace.list(right=Right.READ, by=self.caller)
         return self.page_of(page, found, lambda rows: as_seen(rows, self.caller))
 
@@ -104,14 +106,14 @@ class MemberViewSet(EditorViewSet):
     subject = "member"
     actions = dict.fromkeys(("update", "destroy"), Action.ADMIN)
     errors = {"update": (409,), "destroy": (409,)}
-    query = {"list": parameters.paging(100, BY_USERNAME, direction="ASC")}
+    query = {"list": MEMBER_PAGING.parameters}
     requests = {"update": RoleOfMember, "destroy": Nothing}
     responses = {"list": MemberPage, "update": MemberAnswer, "destroy": Success}
     paths = {"id": WORKSPACE, "username": USERNAME}
 
     def list(self, request: Request, id: str) -> Response:
         """List the members, by username."""
-        page = Page.read(request.query_params, size=100, fields=BY_USERNAME, then="id", direction="ASC")
+        page = MEMBER_PAGING.read(request.query_params)
         found = get_editor().workspace.members(id, right=Right.READ, by=self.caller)
         return self.page_of(page, found, lambda rows: members_as_seen(rows, self.caller))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any, Final
+from typing import Final
 
 from django.utils.dateparse import parse_datetime
 from editor_client.shared import ids
@@ -22,16 +22,17 @@ from capabilities.accounts.administration.schemas import (
 )
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.parameters import Page
+from versioning.api.parameters import Paging
 from versioning.api.schemas import Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Role
 from versioning.domain.errors import Invalid
 from versioning.models.accounts import username_lookup
 
-NEWEST_FIRST: Final = {"createdAt": "created_at"}
-BY_USERNAME: Final = {"username": username_lookup("user")}
-NAMES: Final = {"workspaceId": "workspace_id", "idPrefix": "id_prefix", "expiresAt": "expires_at"}
+KEY_PAGING: Final = Paging(100, then="-pk")
+SERVICE_ACCOUNT_PAGING: Final = Paging(
+    100, fields=("username",), columns={"username": username_lookup("user")}, direction="ASC", then="id"
+)
 
 
 class KeyViewSet(EditorViewSet):
@@ -42,7 +43,7 @@ class KeyViewSet(EditorViewSet):
     actions = dict.fromkeys(("create", "destroy"), Action.ADMIN)
     created = frozenset({"create"})
     errors = {"create": (404,)}
-    query = {"list": (*parameters.paging(100, NEWEST_FIRST), parameters.WORKSPACE)}
+    query = {"list": (*KEY_PAGING.parameters, parameters.WORKSPACE)}
     requests = {"create": KeyCreate, "destroy": Nothing}
     responses = {"list": KeyPage, "create": KeyCreated, "destroy": KeyRevoked}
     paths = {"prefix": ({"type": "string"}, "The first eleven characters of the key.")}
@@ -53,19 +54,18 @@ class KeyViewSet(EditorViewSet):
         found = get_editor().key.listed(by=self.caller)
         if "workspaceId" in given:
             found = found.filter(workspace=given["workspaceId"])
-        page = Page.read(given, size=100, fields=NEWEST_FIRST, then="-pk")
+        page = KEY_PAGING.read(given)
         return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Create a key of the caller or of a service account; only this answer shows it."""
-        given = KeyCreate.read(request)
-        arguments: dict[str, Any] = {NAMES.get(name, name): value for name, value in given.items()}
-        if given.get("role") is not None:
-            arguments["role"] = Role(given["role"])
-        if given.get("actions") is not None:
-            arguments["actions"] = [Action(action) for action in given["actions"]]
-        if given.get("expiresAt") is not None:
-            arguments["expires_at"] = _moment(given["expiresAt"])
+        arguments = KeyCreate.read_arguments(request)
+        if arguments.get("role") is not None:
+            arguments["role"] = Role(arguments["role"])
+        if arguments.get("actions") is not None:
+            arguments["actions"] = [Action(action) for action in arguments["actions"]]
+        if arguments.get("expires_at") is not None:
+            arguments["expires_at"] = _moment(arguments["expires_at"])
         key, text = get_editor().key.issue(**arguments, by=self.caller)
         body = KeyAnswer.dump(key)
         location = addresses.location(f"keys/{ids.encode(key.prefix)}")
@@ -86,7 +86,7 @@ class ServiceAccountViewSet(EditorViewSet):
     actions = dict.fromkeys(("create", "destroy"), Action.ADMIN)
     created = frozenset({"create"})
     errors = {"create": (404, 409), "destroy": (409,)}
-    query = {"list": (*parameters.paging(100, BY_USERNAME, direction="ASC"), parameters.WORKSPACE)}
+    query = {"list": (*SERVICE_ACCOUNT_PAGING.parameters, parameters.WORKSPACE)}
     requests = {"create": ServiceAccountCreate, "destroy": Nothing}
     responses = {"list": ServiceAccountPage, "create": ServiceAccountAnswer, "destroy": Success}
     paths = {"username": ({"type": "string"}, "The username of the account.")}
@@ -97,7 +97,7 @@ class ServiceAccountViewSet(EditorViewSet):
         found = get_editor().workspace.service_accounts(by=self.caller)
         if "workspaceId" in given:
             found = found.filter(workspace=given["workspaceId"])
-        page = Page.read(given, size=100, fields=BY_USERNAME, then="id", direction="ASC")
+        page = SERVICE_ACCOUNT_PAGING.read(given)
         return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:

@@ -20,7 +20,7 @@ from capabilities.evaluation.datasets.models import DatasetVersion, Revision
 from capabilities.evaluation.datasets.verbs import Datasets, ItemTooLarge, find_item
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.parameters import Page, number_in
+from versioning.api.parameters import Paging, number_in
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas import BodyTooLarge, Nothing, Success
 from versioning.domain.access import Right
@@ -28,9 +28,11 @@ from versioning.domain.errors import Message, NotFound, VersioningError
 from versioning.domain.uuids import is_key, parse_uuid
 from versioning.models.search import ByteLength
 
-ORDERS: Final = {"createdAt": "created_at", "updatedAt": "updated_at", "name": "name"}
-ITEM_ORDERS: Final = {"createdAt": "item__created_at", "updatedAt": "updated_at"}
-VERSION_ORDERS: Final = {"version": "version"}
+DATASET_PAGING: Final = Paging(10, fields=("createdAt", "updatedAt", "name"))
+ITEM_PAGING: Final = Paging(
+    10, fields=("createdAt", "updatedAt"), columns={"createdAt": "item__created_at"}, then="-pk"
+)
+VERSION_PAGING: Final = Paging(10, fields=("version",))
 _NUMBER: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
 _DATASET: Final = (parameters.UUID, "The id of the dataset.")
 _ITEM: Final = (parameters.UUID, "The id of the item.")
@@ -45,14 +47,14 @@ class DatasetViewSet(EditorViewSet):
     errors = {"create": (409,), "update": (409,), "destroy": (409,)}
     query = {
         "list": (
-            *parameters.paging(10, ORDERS),
+            *DATASET_PAGING.parameters,
             parameters.WORKSPACE,
             parameters.query("targetType", "Only for such targets.", enum=get_args(schemas.TargetType)),
             parameters.query(
                 "targetIds", "Only for this target; given several times, for any.", type=parameters.TEXTS
             ),
         ),
-        "versions": parameters.paging(10, VERSION_ORDERS),
+        "versions": VERSION_PAGING.parameters,
     }
     requests = {"create": schemas.DatasetCreate, "update": schemas.DatasetUpdate, "destroy": Nothing}
     responses = {
@@ -74,7 +76,7 @@ class DatasetViewSet(EditorViewSet):
             target_ids=query.getlist("targetIds"),
             by=self.caller,
         )
-        page = Page.read(query, size=10, fields=ORDERS, then="pk")
+        page = DATASET_PAGING.read(query)
         return self.page_of(page, datasets, weight=ByteLength("settings_json"))
 
     def create(self, request: Request) -> Response:
@@ -102,7 +104,7 @@ class DatasetViewSet(EditorViewSet):
     def versions(self, request: Request, id: str) -> Response:
         """List the versions, newest first."""
         dataset = Datasets.find(id, by=self.caller)
-        page = Page.read(request.query_params, size=10, fields=VERSION_ORDERS, then="pk")
+        page = VERSION_PAGING.read(request.query_params)
         return self.page_of(page, DatasetVersion.objects.filter(dataset=dataset))
 
 
@@ -115,7 +117,7 @@ class ItemViewSet(EditorViewSet):
     errors = {"create": (409,), "create_batch": (409,), "update": (409,)}
     query = {
         "list": (
-            *parameters.paging(10, ITEM_ORDERS),
+            *ITEM_PAGING.parameters,
             parameters.query("version", "As of this version of the dataset.", type=_NUMBER),
             parameters.query(
                 "search", "Text in a value or the external id, ignoring case; up to 200 characters."
@@ -151,7 +153,7 @@ class ItemViewSet(EditorViewSet):
         items = Revision.objects.of_version(dataset, number_in(query, "version", None))
         if "search" in query:
             items = items.with_text(query["search"])
-        page = Page.read(query, size=10, fields=ITEM_ORDERS, then="-pk")
+        page = ITEM_PAGING.read(query)
         return self.page_of(page, items, weight=ByteLength("payload_json"))
 
     def create(self, request: Request, id: str) -> Response:

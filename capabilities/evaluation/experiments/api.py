@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from django.db.models import F, Value
 from django.http.response import HttpResponseBase
+from pydantic.alias_generators import to_snake
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +19,6 @@ from capabilities.evaluation.experiments.models import Cell, Experiment
 from capabilities.evaluation.experiments.results import FORMATS
 from capabilities.evaluation.experiments.schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
 from capabilities.evaluation.experiments.verbs import (
-    COLUMNS,
     Experiments,
     by_scores,
     readable_scores,
@@ -27,7 +27,7 @@ from capabilities.evaluation.experiments.verbs import (
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.limits import waits_for_models
-from versioning.api.parameters import Page, PageOfItems, PageTooLarge, fitting, number_in
+from versioning.api.parameters import PageOfItems, PageTooLarge, Paging, fitting, number_in
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas import Nothing, Success
 from versioning.domain.access import Action
@@ -35,8 +35,12 @@ from versioning.domain.errors import Invalid, Message
 from versioning.models.search import ByteLength
 from versioning.models.text_keys import contains
 
-ORDERS: Final = {"createdAt": "created_at", "status": "outcome"}
-RESULT_ORDERS: Final = {"createdAt": "pk", "startedAt": "started_at"}
+EXPERIMENT_PAGING: Final = Paging(10, fields=("createdAt", "status"), columns={"status": "outcome"})
+RESULT_PAGING: Final = Paging(
+    10, fields=("createdAt", "startedAt"), columns={"createdAt": "pk"}, direction="ASC"
+)
+SCORE_PAGING: Final = Paging(10)
+LABEL_PAGING: Final = Paging(100)
 DELETED: Final = "The experiment is deleted."
 _NUMBER: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
 _DATASET: Final = (parameters.UUID, "The id of the dataset.")
@@ -62,8 +66,8 @@ class ExperimentViewSet(EditorViewSet):
     unmade = {"create": schemas.ExperimentNotStarted}
     errors = {"create": (409, 424), "read": (409,), "remove": (409,), "finalize": (409,)}
     query = {
-        "list": (*parameters.paging(10, ORDERS), parameters.WORKSPACE, *_GROUPS),
-        "list_of_dataset": (*parameters.paging(10, ORDERS), *_GROUPS),
+        "list": (*EXPERIMENT_PAGING.parameters, parameters.WORKSPACE, *_GROUPS),
+        "list_of_dataset": (*EXPERIMENT_PAGING.parameters, *_GROUPS),
     }
     requests = {
         "create": schemas.ExperimentCreate,
@@ -104,7 +108,7 @@ class ExperimentViewSet(EditorViewSet):
         if "trialIndex" in given:
             number_in(request.query_params, "trialIndex", 0)
         found = Experiments.list(given, dataset_id=dataset_id, by=self.caller)
-        page = Page.read(request.query_params, size=10, fields=ORDERS, then="pk")
+        page = EXPERIMENT_PAGING.read(request.query_params)
         weight = ByteLength("settings_json") + ByteLength("lock_json")
         return self.page_of(page, found, select=lambda rows: rows.prefetch_related("scorers"), weight=weight)
 
@@ -190,7 +194,7 @@ class ResultViewSet(EditorViewSet):
     errors = {"create": (409,)}
     query = {
         "list": (
-            *parameters.paging(10, RESULT_ORDERS, direction="ASC"),
+            *RESULT_PAGING.parameters,
             parameters.query("tags", "With this tag; given several times, with all.", type=parameters.TEXTS),
             parameters.query(
                 "outcome",
@@ -235,7 +239,7 @@ class ResultViewSet(EditorViewSet):
         if outcome is not None:
             chosen = comparing.with_outcome(found, outcome, baseline, by=self.caller)
             rows = rows.filter(chosen)
-        page = Page.read(request.query_params, size=10, fields=RESULT_ORDERS, then="pk", direction="ASC")
+        page = RESULT_PAGING.read(request.query_params)
         weight = ByteLength("output_json") + ByteLength("revision__payload_json")
         return self.page_of(page, rows.prefetch_related("scores"), weight=weight)
 
@@ -335,9 +339,6 @@ class ComparisonViewSet(EditorViewSet):
         return Response(self.dump(both))
 
 
-SCORE_ORDERS: Final = {"createdAt": "created_at"}
-
-
 class ScoreViewSet(EditorViewSet):
     """Scores of experiments and of applications' own runs."""
 
@@ -345,15 +346,14 @@ class ScoreViewSet(EditorViewSet):
     subject = "score"
     created = frozenset({"create"})
     errors = {"create": (409,)}
-    _PAGING: Final = parameters.paging(10, SCORE_ORDERS)
     query = {
-        "of_run": _PAGING,
+        "of_run": SCORE_PAGING.parameters,
         "of_scorer": (
-            *_PAGING,
+            *SCORE_PAGING.parameters,
             parameters.query("entityId", "Only of this entity."),
             parameters.query("entityType", "Only of entities of this type."),
         ),
-        "of_entity": _PAGING,
+        "of_entity": SCORE_PAGING.parameters,
     }
     requests = {"create": schemas.ScoreCreate}
     responses = {
@@ -382,7 +382,7 @@ class ScoreViewSet(EditorViewSet):
     def of_scorer(self, request: Request, id: str) -> Response:
         """List the scores of a scorer, newest first."""
         query = request.query_params
-        columns = {COLUMNS[name]: str(query[name]) for name in ("entityId", "entityType") if name in query}
+        columns = {to_snake(name): str(query[name]) for name in ("entityId", "entityType") if name in query}
         return self._page(request, scorer_id=id, **columns)
 
     def of_entity(self, request: Request, type: str, id: str) -> Response:
@@ -390,7 +390,7 @@ class ScoreViewSet(EditorViewSet):
         return self._page(request, entity_type=type, entity_id=id)
 
     def _page(self, request: Request, **columns: Any) -> Response:
-        page = Page.read(request.query_params, size=10, fields=SCORE_ORDERS, then="pk")
+        page = SCORE_PAGING.read(request.query_params)
         rows = readable_scores(self.caller).filter(**columns)
         return self.page_of(page, rows, weight=ByteLength("more_json"))
 
@@ -404,7 +404,7 @@ class LabelViewSet(EditorViewSet):
     errors = {"create": (404, 409)}
     query = {
         "list": (
-            *parameters.paging(100, SCORE_ORDERS),
+            *LABEL_PAGING.parameters,
             parameters.query("experimentId", "Only of this experiment."),
             parameters.query("itemId", "Only of this item."),
             parameters.query("name", "Only under this name."),
@@ -416,7 +416,7 @@ class LabelViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """List the labels, newest first."""
         given = {name: str(value) for name, value in request.query_params.items()}
-        page = Page.read(request.query_params, size=100, fields=SCORE_ORDERS, then="pk")
+        page = LABEL_PAGING.read(request.query_params)
         return self.page_of(page, Experiments.labels(given, by=self.caller))
 
     def create(self, request: Request) -> Response:

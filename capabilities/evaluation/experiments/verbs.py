@@ -14,6 +14,7 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 from editor_client.shared import canonical
 from editor_client.shared.scores import passes
+from pydantic.alias_generators import to_snake
 
 from capabilities.evaluation.datasets.models import PURGED_TEXT
 from capabilities.evaluation.experiments import results, running
@@ -55,16 +56,11 @@ from versioning.models.storage import give_back
 from versioning.runtime.calls import Stop, stoppable
 from versioning.verbs import Verbs
 
-FILTERS: Final = {
-    "experimentSetId": "experiment_set_id",
-    "comparisonId": "comparison_id",
-    "variantId": "variant_id",
-    "trialIndex": "trial_index",
-    "targetType": "target_type",
-    "targetId": "target_id",
-    "workspaceId": "workspace",
-}
-"""The filters of the list, with their columns."""
+FILTERS: Final = (
+    *("experimentSetId", "comparisonId", "variantId", "trialIndex"),
+    *("targetType", "targetId", "workspaceId"),
+)
+"""The filters of the list."""
 
 
 def list_experiments(
@@ -74,7 +70,8 @@ def list_experiments(
     rows = Experiment.objects.readable_by(caller_of(by))
     if dataset_id is not None:
         rows = rows.filter(dataset=parse_uuid(dataset_id))
-    return rows.filter(**{FILTERS[name]: value for name, value in (given or {}).items() if name in FILTERS})
+    filters = {to_snake(name): value for name, value in (given or {}).items() if name in FILTERS}
+    return rows.filter(**filters)
 
 
 def find_experiment(
@@ -562,13 +559,8 @@ def agreement(experiments: Verbs, scorer_id: str, *, by: Who = APPLICATION) -> A
 
 AGENT_ENTITY: Final = "AGENT"
 COLUMNS: Final = {
-    "scorerId": "scorer_id",
-    "runId": "run_id",
-    "entityId": "entity_id",
-    "entityType": "entity_type",
-    "source": "source",
+    **{name: to_snake(name) for name in ("scorerId", "runId", "entityId", "entityType", "source", "reason")},
     "score": "value",
-    "reason": "reason",
 }
 """The members of a score that have columns."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from editor_client.shared.gates import State
 from pydantic import Field, StrictInt
-from pydantic.alias_generators import to_snake
 from rest_framework.request import Request
 from rest_framework.response import Response
 from typing_extensions import TypeAliasType
@@ -16,9 +15,8 @@ from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
 from capabilities.evaluation.gates.verbs import Change, Gates
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.parameters import Page
+from versioning.api.parameters import Paging
 from versioning.api.schemas import (
-    Json,
     Nothing,
     PageOf,
     ReferencedResource,
@@ -231,7 +229,7 @@ class EvaluationErrorMembers(ResponseSchema):
     hidden_gates: int | None = None
 
 
-ORDERS: Final = {"createdAt": "created_at"}
+PAGING: Final = Paging(100)
 
 
 class GateViewSet(EditorViewSet):
@@ -244,7 +242,7 @@ class GateViewSet(EditorViewSet):
     accepted = frozenset({"run"})
     errors = {"create": (404,), "check": (404,), "run": (404, 424)}
     query = {
-        "list": (*parameters.paging(100, ORDERS), parameters.RESOURCE_ID, parameters.WORKSPACE),
+        "list": (*PAGING.parameters, parameters.RESOURCE_ID, parameters.WORKSPACE),
         "check": (
             parameters.KIND,
             parameters.RESOURCE_ID,
@@ -268,17 +266,17 @@ class GateViewSet(EditorViewSet):
         """List the gates, oldest first; with `id` those about that agent."""
         given = request.query_params
         gates = Gates.list(workspace=given.get("workspaceId"), agent_id=given.get("id"), by=self.caller)
-        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        page = PAGING.read(given)
         return self.page_of(page, gates)
 
     def create(self, request: Request) -> Response:
         """Require evidence before versions of an agent, or of every agent of a workspace, go live."""
-        given = GateCreate.read(request)
-        resource, workspace = given.pop("resource", None), given.pop("workspaceId", None)
+        fields = GateCreate.read_arguments(request)
+        resource, workspace = fields.pop("resource", None), fields.pop("workspace_id", None)
         if resource is not None and resource["kind"] != AGENT.slug:
             raise Invalid.field("resource.kind", Message("must be an agent"))
         agent_id = None if resource is None else resource["id"]
-        made = Gates.current().create(_fields(given), agent_id=agent_id, workspace=workspace, by=self.caller)
+        made = Gates.current().create(fields, agent_id=agent_id, workspace=workspace, by=self.caller)
         return self.made(made, f"gates/{made.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:
@@ -287,7 +285,7 @@ class GateViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:
         """Change a gate."""
-        changes = _fields(GateUpdate.read(request))
+        changes = GateUpdate.read_arguments(request)
         return Response(self.dump(Gates.current().change(id, changes, by=self.caller)))
 
     def destroy(self, request: Request, id: str) -> Response:
@@ -314,7 +312,3 @@ class GateViewSet(EditorViewSet):
             member="releaseId",
         )
         return Response(self.dump(Gates.current().run(change, by=self.caller)), status=202)
-
-
-def _fields(given: Json) -> dict[str, Any]:
-    return {to_snake(name): value for name, value in given.items()}

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from editor_client.shared import canonical
 from editor_client.shared.gates import State
+from pydantic.alias_generators import to_camel
 
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion
 from capabilities.evaluation.datasets.verbs import find_dataset, unknown_scorers
@@ -193,6 +194,7 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
 
 PLAIN = ("attempts", "evidence_days", "tool_policy", "too_few", "bypass", "enabled")
 """The fields with values as sent."""
+OTHERS = ("scorer_ids", "primary_scorer", "rules", "request_context", "dataset_policy")
 
 
 def list_gates(
@@ -296,20 +298,8 @@ def _require(gate: Gate, by: Caller) -> None:
 
 
 def _fields(gate: Gate) -> dict[str, Any]:
-    return {
-        "datasetId": str(gate.dataset_id),
-        "scorerIds": gate.scorer_ids,
-        "primaryScorer": gate.primary_scorer,
-        "rules": gate.rules,
-        "attempts": gate.attempts,
-        "evidenceDays": gate.evidence_days,
-        "requestContext": gate.request_context,
-        "toolPolicy": gate.tool_policy,
-        "datasetPolicy": gate.dataset_policy,
-        "tooFew": gate.too_few,
-        "bypass": gate.bypass,
-        "enabled": gate.enabled,
-    }
+    fields = {to_camel(name): getattr(gate, name) for name in (*PLAIN, *OTHERS)}
+    return {**fields, "datasetId": str(gate.dataset_id)}
 
 
 def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> None:

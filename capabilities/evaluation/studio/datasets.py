@@ -18,6 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from editor_client.shared import canonical, tags
+from pydantic.alias_generators import to_snake
 
 from capabilities.evaluation.datasets.formats import MEMBERS
 from capabilities.evaluation.datasets.models import MAX_NAME, DatasetVersion, Revision
@@ -50,12 +51,6 @@ from versioning.editor.catalog import LongList
 from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
-_SETTINGS_FIELDS: Final = {
-    "inputSchema": "input_schema",
-    "groundTruthSchema": "ground_truth_schema",
-    "scorerIds": "scorers",
-}
-"""Maps members of the API to form fields."""
 
 
 class DatasetForm(forms.Form):
@@ -119,7 +114,7 @@ class SettingsPage(FormPage, DatasetPage):
     right = Right.SAVE
     form_class = SettingsForm
     template = "evaluation/form.html"
-    error_fields = _SETTINGS_FIELDS
+    error_fields = {"scorerIds": "scorers"}
 
     @property
     def title(self) -> str:
@@ -127,9 +122,7 @@ class SettingsPage(FormPage, DatasetPage):
 
     def initial(self) -> dict[str, Any]:
         settings = self.dataset.settings
-        schemas = {
-            _SETTINGS_FIELDS[name]: settings.get(name) for name in ("inputSchema", "groundTruthSchema")
-        }
+        schemas = {to_snake(name): settings.get(name) for name in ("inputSchema", "groundTruthSchema")}
         return {
             "name": self.dataset.name,
             "description": settings.get("description", ""),

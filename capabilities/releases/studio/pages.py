@@ -17,7 +17,6 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.urls import path, reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
@@ -65,26 +64,22 @@ from versioning.editor.gate import Options
 from versioning.models import Event, Version, VersionedResource
 from versioning.models.querysets import within
 
-
-@dataclass(frozen=True)
-class Wording:
-    """The name of a state, and the class of its chip."""
-
-    word: Promise
-    chip: str = ""
-
-
-STATES: Final[Mapping[str, Wording]] = {
-    State.DRAFT: Wording(pgettext_lazy("a release", "Draft"), "chip-changed"),
-    "scheduled": Wording(pgettext_lazy("a release", "Scheduled"), "chip-changed"),
-    State.PUBLISHED: Wording(pgettext_lazy("a release", "Published"), "chip-published"),
-    State.REVERTED: Wording(pgettext_lazy("a release", "Reverted")),
+CHIPS: Final[Mapping[str, str]] = {
+    State.DRAFT: "chip-changed",
+    State.PUBLISHED: "chip-published",
+    State.REVERTED: "",
 }
+"""The classes of the chips of states."""
 
 
-def state_in_words(release: Release, *, is_scheduled: bool) -> Wording:
-    """Return the state of a release; a draft that is published automatically is scheduled."""
-    return STATES["scheduled" if is_scheduled else release.state]
+def release_chip(release: Release, *, is_scheduled: bool) -> tuple[str, str]:
+    """Return the name of a release's state, and the class of its chip.
+
+    A draft that is published automatically is scheduled.
+    """
+    if is_scheduled:
+        return pgettext("a release", "Scheduled"), CHIPS[State.DRAFT]
+    return release.get_state_display(), CHIPS[release.state]
 
 
 def problem_in_words(problem: Problem) -> list[str]:
@@ -318,12 +313,11 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
 
 def _task(release: Release, *, is_scheduled: bool) -> Task:
     count: int = getattr(release, "count", 0)
-    state = state_in_words(release, is_scheduled=is_scheduled)
     return Task(
         name=release.title,
         address=release_url(release),
         icon="publish",
-        chip=(state.word, state.chip),
+        chip=release_chip(release, is_scheduled=is_scheduled),
         said=shortened(release.description) if release.description else "",
         about=ngettext("%(count)s item, created by you", "%(count)s items, created by you", count)
         % {"count": count},
@@ -438,7 +432,7 @@ class ReleasesPage(ListingPage):
                 {
                     "release": release,
                     "address": release_url(release),
-                    "state": state_in_words(release, is_scheduled=release.pk in scheduled),
+                    "chip": release_chip(release, is_scheduled=release.pk in scheduled),
                     "count": counts.get(release.pk, 0),
                     "workspace_name": self.shown_names.get(release.workspace_id, ""),
                 }
@@ -577,7 +571,7 @@ class ReleasePage(WorkspacePage):
             title=release.title,
             status=status,
             release=release,
-            state=state_in_words(release, is_scheduled=self.is_scheduled),
+            chip=release_chip(release, is_scheduled=self.is_scheduled),
             is_scheduled=self.is_scheduled,
             is_draft=self.is_draft,
             tag=release_etag(release),

@@ -19,11 +19,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from capabilities.review.models import MAX_REQUIRED, Bypass, Comment, Look, ReviewPolicy, VerdictValue
-from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews
+from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState
 from capabilities.review.studio.panels import OWN_PAGE, WAITING, waiting_for
 from capabilities.review.studio.wording import (
-    ENDED,
-    STATES,
+    CHIPS,
     Person,
     explain_missing_reviewers,
     find_open_review,
@@ -285,7 +284,7 @@ class ReviewPage(DifferencesPage):
             version=version,
             latest=resource.latest,
             is_over=self.is_over,
-            state=STATES[record.state],
+            chip=CHIPS[record.state],
             missing=""
             if self.is_over
             else missing_in_words(record.missing, record.outcome.changes_requested_by),
@@ -364,7 +363,7 @@ class ReviewPage(DifferencesPage):
     @property
     def is_over(self) -> bool:
         """Whether the review is published or closed."""
-        return self.review.state in ENDED
+        return self.review.state in {ReviewState.PUBLISHED, ReviewState.CLOSED}
 
     @property
     def is_own(self) -> bool:

@@ -24,7 +24,7 @@ from capabilities.review.outcomes import judge_versions, judged_version
 from capabilities.review.policy import ReviewRequired, read_policy
 from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState, read_standings
 from capabilities.review.studio.wording import (
-    STATES,
+    CHIPS,
     ReviewLine,
     ask_url,
     find_open_review,
@@ -136,7 +136,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         "version": shown.version,
         "csrf_token": get_token(shown.request),
         "review": record,
-        "state": STATES[record.state],
+        "chip": CHIPS[record.state],
         "state_of_resource": state_in_words(record.state, record.version_number, outdated=record.outdated),
         "missing": "" if tells_elsewhere else missing,
         "address": address(),

@@ -36,13 +36,14 @@ class Wording:
     chip: str = ""
 
 
-STATES: Final[Mapping[str, Wording]] = {
-    ReviewState.OPEN: Wording(pgettext_lazy("a review", "In review"), "chip-changed"),
-    ReviewState.APPROVED: Wording(pgettext_lazy("a review", "Approved"), "chip-published"),
-    ReviewState.CHANGES_REQUESTED: Wording(pgettext_lazy("a review", "Changes requested"), "chip-danger"),
-    ReviewState.PUBLISHED: Wording(pgettext_lazy("a review", "Published")),
-    ReviewState.CLOSED: Wording(pgettext_lazy("a review", "Closed")),
+CHIPS: Final[Mapping[str, str]] = {
+    ReviewState.OPEN: "chip-changed",
+    ReviewState.APPROVED: "chip-published",
+    ReviewState.CHANGES_REQUESTED: "chip-danger",
+    ReviewState.PUBLISHED: "",
+    ReviewState.CLOSED: "",
 }
+"""The classes of the chips of states."""
 _OF_EARLIER: Final[Mapping[str, str | Promise]] = {
     ReviewState.OPEN: gettext_lazy("Version %(number)s in review"),
     ReviewState.APPROVED: gettext_lazy("Version %(number)s approved"),
@@ -67,10 +68,9 @@ def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wordin
 
     Once there is a newer version, the words name the version of the review: the newest has no approval of it.
     """
-    words = STATES[state]
     if not outdated or state not in _OF_EARLIER:
-        return words
-    chip = "" if state is ReviewState.APPROVED else words.chip
+        return Wording(state.label, CHIPS[state])
+    chip = "" if state is ReviewState.APPROVED else CHIPS[state]
     return Wording(str(_OF_EARLIER[state]) % {"number": number}, chip)
 
 

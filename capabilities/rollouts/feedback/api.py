@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
-from pydantic.alias_generators import to_camel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,7 +12,7 @@ from capabilities.rollouts.feedback.verbs import About, Feedbacks
 from capabilities.rollouts.models import MAX_NAME, MAX_TEXT
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
-from versioning.api.parameters import Page
+from versioning.api.parameters import Paging
 from versioning.api.runs import Described
 from versioning.api.schemas import (
     NotEmpty,
@@ -86,10 +85,7 @@ class FeedbackSummary(ResponseSchema):
     summary: Annotated[list[SummaryAnswer], Source(lambda found: found)]
 
 
-_ARGUMENTS: Final = {
-    to_camel(name): name for name in ("run_id", "version_id", "arm", "comment", "external_id")
-}
-ORDERS: Final = {"createdAt": "created_at"}
+PAGING: Final = Paging(100)
 _ABOUT: Final = (
     parameters.KIND_OF_RESOURCE,
     parameters.ID_OF_RESOURCE,
@@ -106,7 +102,7 @@ class FeedbackViewSet(EditorViewSet):
     errors = {"create": (404,), "list": (404,), "summary": (404,)}
     query = {
         "list": (
-            *parameters.paging(100, ORDERS),
+            *PAGING.parameters,
             *_ABOUT,
             parameters.query("versionId", "Only of this version."),
             parameters.query("name", "Only under this name."),
@@ -131,24 +127,19 @@ class FeedbackViewSet(EditorViewSet):
             name=given.get("name"),
             by=self.caller,
         )
-        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        page = PAGING.read(given)
         return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Give feedback on an answer."""
-        given = FeedbackCreate.read(request)
-        about = About(given["resource"]["kind"], given["resource"]["id"]) if "resource" in given else None
-        if "runId" in given and ("versionId" in given or "arm" in given):
+        given = FeedbackCreate.read_arguments(request)
+        if "run_id" in given and ("version_id" in given or "arm" in given):
             raise Invalid.field("runId", "already determines the version and the arm")
-        if "runId" not in given and "versionId" not in given:
+        if "run_id" not in given and "version_id" not in given:
             raise Invalid.field("versionId", "is required, unless runId is given")
-        result = self.feedback.give(
-            name=given["name"],
-            value=given["value"],
-            about=about,
-            by=self.caller,
-            **{name: given[member] for member, name in _ARGUMENTS.items() if member in given},
-        )
+        resource = given.pop("resource", None)
+        about = None if resource is None else About(resource["kind"], resource["id"])
+        result = self.feedback.give(**given, about=about, by=self.caller)
         return Response(self.dump(result.feedback), status=201 if result.is_new else 200)
 
     def summary(self, request: Request) -> Response:

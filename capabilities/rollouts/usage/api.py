@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import Annotated, Final
 
 from pydantic import Field, StrictInt
-from pydantic.alias_generators import to_camel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from capabilities.rollouts.models import SUMS
 from capabilities.rollouts.usage.verbs import Usages, cost_of
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
@@ -68,7 +66,6 @@ class UsageList(ResponseSchema):
     usage: Annotated[list[UsageOfVersion], Source(lambda found: found)]
 
 
-_SUMS: Final = {to_camel(name): name for name in SUMS}
 DATE: Final = {"type": "string", "format": "date"}
 
 
@@ -110,15 +107,9 @@ class UsageViewSet(EditorViewSet):
 
     def create(self, request: Request) -> Response:
         """Report usage by an application."""
-        given = UsageReport.read(request)
-        self.usage.report(
-            given["resource"]["kind"],
-            given["resource"]["id"],
-            given["versionId"],
-            arm=given.get("arm", ""),
-            by=self.caller,
-            **{name: given[member] for member, name in _SUMS.items() if member in given},
-        )
+        given = UsageReport.read_arguments(request)
+        resource = given.pop("resource")
+        self.usage.report(resource["kind"], resource["id"], **given, by=self.caller)
         return Response(self.dump("The usage is counted."), status=201)
 
 

@@ -22,7 +22,6 @@ from capabilities.schedules.models import Schedule, State
 from capabilities.schedules.studio import panels
 from capabilities.schedules.studio.calendar import CalendarPage
 from capabilities.schedules.studio.panels import (
-    STATES,
     cancel_url,
     in_short,
     list_warnings,
@@ -325,7 +324,7 @@ class OneSchedulePage(WorkspacePage):
         """Redirect with the message that the schedule has ended."""
         self.schedule.refresh_from_db()
         message = _("It is too late: this schedule is already %(state)s.") % {
-            "state": str(STATES[self.schedule.state][0]).lower()
+            "state": self.schedule.get_state_display().lower()
         }
         return self.go(self.done_address, message, level=messages.WARNING)
 

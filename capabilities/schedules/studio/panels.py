@@ -141,23 +141,23 @@ def twice(schedule: Schedule) -> str:
     return message % {"time": schedule.local_time[-5:]}
 
 
-STATES: Final[Mapping[str, tuple[str | Promise, str]]] = {
-    State.SCHEDULED: (pgettext_lazy("a schedule", "Scheduled"), "chip-changed"),
-    State.DONE: (pgettext_lazy("a schedule", "Done"), "chip-published"),
-    State.FAILED: (pgettext_lazy("a schedule", "Failed"), "chip-danger"),
-    State.MISSED: (pgettext_lazy("a schedule", "Missed"), "chip-danger"),
-    State.CANCELLED: (pgettext_lazy("a schedule", "Cancelled"), ""),
+CHIPS: Final[Mapping[str, str]] = {
+    State.SCHEDULED: "chip-changed",
+    State.DONE: "chip-published",
+    State.FAILED: "chip-danger",
+    State.MISSED: "chip-danger",
+    State.CANCELLED: "",
 }
-"""The name of a state, and the class of its chip."""
-
-
+"""The classes of the chips of states."""
 WILL_FAIL: Final = (pgettext_lazy("a schedule", "Will fail"), "chip-danger")
 """The chip of a waiting schedule that would currently fail."""
 
 
 def schedule_chip(schedule: Schedule) -> tuple[str | Promise, str]:
     """Return the name of a schedule's state, and the class of its chip; waiting ones must be judged."""
-    return WILL_FAIL if schedule.problems else STATES[schedule.state]
+    if schedule.problems:
+        return WILL_FAIL
+    return schedule.get_state_display(), CHIPS[schedule.state]
 
 
 def version_within(schedule: Schedule) -> str:
@@ -540,7 +540,8 @@ def list_notes(
     notes = {}
     for resource_id, schedule in following.items():
         # A schedule that will fail is marked, as far as a worker knows.
-        word, chip = WILL_FAIL if schedule.known_problems else STATES[State.SCHEDULED]
+        waits = State.SCHEDULED.label, CHIPS[State.SCHEDULED]
+        word, chip = WILL_FAIL if schedule.known_problems else waits
         page = KINDS_BY_SLUG[kind.slug].address("history", resource_id)
         if schedule.release_id is not None:
             page = address("release", schedule.workspace_id, str(schedule.release_id))
