@@ -414,7 +414,7 @@ class VersionPage(OneVersionPage):
         version = self.version
         entry, resource = self.entry(version), self.stored
         budget = PageBudget()
-        periods: Sequence[Period] = ()  # for people who cannot know of other versions
+        periods: Sequence[Period] = ()  # for people without access to other versions
         if self.may(Right.READ_DRAFTS):
             lived = live_periods(self.editor.event, resource, by=self.caller, cache=self.editor.cache)
             periods = lived.by_version.get(version.version_id, ())

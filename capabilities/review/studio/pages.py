@@ -377,7 +377,7 @@ class ReviewPage(DifferencesPage):
 
     @property
     def title_address(self) -> str:
-        """The address of the page, where the keyboard goes on from the heading of the review."""
+        """The address of the page, with the focus on the heading of the review."""
         return f"{self.own()}#review-title"
 
 

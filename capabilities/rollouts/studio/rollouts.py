@@ -591,7 +591,7 @@ class StopPage(FormTarget):
 
 
 class CompletePage(ActionPage, OneRollout, DifferencesPage):
-    """Shows what changes for everyone else, and makes the version of an arm live."""
+    """Shows the effect for everyone else, and makes the version of an arm live."""
 
     right = Right.PUBLISH
     template = "experiments/complete.html"
