@@ -1,6 +1,6 @@
 """Examples: named contexts of a resource, which the edit page, the preview and Try share.
 
-Members who may read the drafts of a resource may read its examples, and those who may save may change them.
+Members who can read the drafts of a resource may read its examples, and those who can save may change them.
 They belong to one resource and not to its id: a later resource with the same id does not inherit them.
 """
 
@@ -317,7 +317,7 @@ def change_examples(form: ContextForm, wanted: str) -> int:
     """Perform the action of a button, if it is about examples; return the status of the answer.
 
     The form then contains a message about the result, and the typed values. Raises `NotFound` if the resource
-    was deleted, and `Forbidden` for callers who may not save.
+    was deleted, and `Forbidden` for callers who cannot save.
     """
     try:
         form.message = _act(form, wanted)

@@ -51,7 +51,7 @@ class ResourceTab:
     page: str
     title: str | Promise
     reading_title: str | Promise = ""
-    """The title for people who may not save; empty for the same."""
+    """The title for people who cannot save; empty for the same."""
     right: Right | None = None
     """The right required to open it; None requires only reading the resource."""
     kinds: Callable[[StudioKind], bool] | None = None
@@ -149,7 +149,7 @@ Links = Callable[
 ]
 """Returns links next to versions of several resources, by the slug of the kind and the id.
 
-For callers who may read their drafts; the number of queries does not depend on the number of versions.
+For callers who can read their drafts; the number of queries does not depend on the number of versions.
 """
 
 

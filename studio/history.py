@@ -414,7 +414,7 @@ class VersionPage(OneVersionPage):
         version = self.version
         entry, resource = self.entry(version), self.stored
         budget = PageBudget()
-        periods: Sequence[Period] = ()  # for people who may not know of other versions
+        periods: Sequence[Period] = ()  # for people without access to other versions
         if self.may(Right.READ_DRAFTS):
             lived = live_periods(self.editor.event, resource, by=self.caller, cache=self.editor.cache)
             periods = lived.by_version.get(version.version_id, ())
@@ -493,7 +493,7 @@ class LabelsPage(VersionPage):
             problem = "; ".join(translated(issue.message) for issue in refused.issues)
             return self.show(status=400, label_typed=name, label_error=problem, label_released=switch)
         except Forbidden as refused:
-            self.require(Right.PUBLISH)  # people who may not set labels get an error
+            self.require(Right.PUBLISH)  # people who cannot set labels get an error
             problem = " ".join(reasons(refused))
             return self.show(status=403, label_typed=name, label_error=problem, label_released=switch)
         return self.go(self.address("version", version), message)

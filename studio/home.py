@@ -33,7 +33,7 @@ WAITING: Final = 5
 RECENT: Final = 8
 STARRED: Final = 12
 _EVENTS: Final = 2000
-"""How far back in the log to look for a person's own edits."""
+"""The number of log entries to search for a person's own edits."""
 
 Key = tuple[str, str]
 """The slug of a kind, and an id."""
@@ -74,7 +74,7 @@ class Sections:
     recent: Sequence[Line]
     starred: Sequence[Line]
     starred_count: int
-    """How many resources the person has starred and may read, up to one more than is shown."""
+    """The number of starred resources that the person can read, up to one more than is shown."""
 
     def without(self, addresses: Collection[str]) -> Sections:
         """Return the same without those recent resources that the page links to already."""
@@ -158,11 +158,11 @@ def _lines(keys: Iterable[Key], caller: Caller) -> dict[Key, Line]:
 
 
 WORKSPACES: Final = 6
-"""How many workspaces the introduction names."""
+"""The maximum number of workspaces in the introduction."""
 
 
 def introduce(caller: Caller) -> dict[str, Any] | None:
-    """Return what the introduction says of the caller; None for a person without a role."""
+    """Return the introduction for the caller; None for a person without a role."""
     if caller.everywhere is not None:
         return {"role_name": role_name(caller.everywhere), "role": caller.everywhere}
     if not caller.roles:
@@ -179,7 +179,7 @@ def introduce(caller: Caller) -> dict[str, Any] | None:
 
 SHOWN: Final = 8
 NEWS: Final = 5
-"""How many events that concern the person are shown; the notifications have all."""
+"""The number of shown events that concern the person; the notifications have all."""
 
 
 class HomePage(StudioPage):

@@ -103,7 +103,7 @@ class ExampleQuerySet(models.QuerySet["Example"]):
 class Example(models.Model):
     """A context for trying out a resource, with a name, such as "Gold customer".
 
-    Everyone who may read the drafts of the resource sees it. There is no foreign key to the resource, because
+    Everyone who can read the drafts of the resource sees it. There is no foreign key to the resource, because
     an agent that only code defines has no row; when a row is deleted, its examples are also deleted
     (`studio.examples`).
     """
@@ -145,7 +145,7 @@ class PresenceQuerySet(models.QuerySet["Presence"]):
     def about_others(self, user_id: Any, **resource: Any) -> Self:
         """Filter by resource, without this person, in order of arrival, with the accounts.
 
-        People who may no longer save there are excluded.
+        People who can no longer save there are excluded.
         """
         members = Membership.objects.filter(
             user=models.OuterRef("user"),

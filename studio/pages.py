@@ -34,7 +34,7 @@ def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
 
 
 class FormPage(StudioPage, ABC):
-    """A page with one form: it is shown, and saved by one verb, whose errors stand at their fields.
+    """A page with one form, saved by one verb, whose errors are shown at their fields.
 
     Other errors that belong on the page are caught by `save`, which returns `refuse`.
     """
@@ -74,7 +74,7 @@ class FormPage(StudioPage, ABC):
         return {}
 
     def form(self, data: Any = None) -> Any:
-        """Return the form, with the initial values or with what was posted."""
+        """Return the form, with the initial or the posted values."""
         return self.form_class(data, initial=self.initial())
 
     @abstractmethod
@@ -119,7 +119,7 @@ class ActionPage(StudioPage, ABC):
         return self.go(self.done_address, message)
 
     def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page that asks."""
+        """Return the page that asks for confirmation."""
         context = {"back_address": self.back_address, **self.context(), **context}
         return self.page(self.template, title=str(self.title), status=status, **context)
 

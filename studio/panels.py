@@ -42,7 +42,7 @@ class VersionOnPage:
     or `since`, which renews the buttons of an open edit page; or one of an application."""
     request: HttpRequest
     caller: Caller
-    """The caller, who may at least read the version."""
+    """The caller, who can at least read the version."""
     rights: frozenset[Right]
     """The caller's rights on the resource."""
     kind: StudioKind
@@ -102,4 +102,4 @@ class SubjectOnPage:
     workspace_id: str
     request: HttpRequest
     caller: Caller
-    """The caller, who may read the page."""
+    """The caller, who can read the page."""

@@ -151,7 +151,7 @@ class StudioSite(AdminSite):
         }
 
     def view_on_site(self, request: HttpRequest, content_type_id: str, object_id: str) -> HttpResponseBase:
-        """Redirect to an object's page on the project's site, for people who may view it in the studio."""
+        """Redirect to an object's page on the project's site, for people who can view it in the studio."""
         try:
             model = ContentType.objects.get_for_id(int(content_type_id)).model_class()
             model_admin = self.get_model_admin(cast("type[Model]", model))  # None is not registered

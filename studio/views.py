@@ -103,7 +103,7 @@ class StudioPage(View):
         return response
 
     def instead(self) -> dict[str, str]:
-        """Return the `instead_address` and `instead_name` for people who may not open the page, if any."""
+        """Return the `instead_address` and `instead_name` for people who cannot open the page, if any."""
         return {}
 
     def failed(self, error: VersioningError) -> HttpResponse:

@@ -98,7 +98,7 @@ def _fill_some() -> None:
     found = []
     if start > newest:  # an earlier state of the log was restored, but not of the webhooks
         logger.warning(
-            ("the log ends at %s, before the position read for webhooks; they continue from there"), newest
+            "the log ends at %s, before the position read for webhooks; they continue from there", newest
         )
         Webhook.objects.filter(after__gt=newest).update(after=newest)
     else:

@@ -67,7 +67,7 @@ CHIPS: Final[Mapping[str, str]] = {
     State.DELIVERED: "chip-published",
     State.FAILED: "chip-danger",
 }
-"""The classes of the chips of states, where they are not plain."""
+"""The classes of the chips of states; others are plain."""
 REASONS: Final[Mapping[str, str | Promise]] = {
     "": gettext_lazy("An admin disabled it."),
     DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
@@ -210,7 +210,7 @@ class WebhooksPage(WorkspacePage):
         return verbs.list_webhooks(by=self.caller, workspace_id=self.workspace.pk)
 
     def state(self) -> str:
-        """Return a text that changes with what the page shows."""
+        """Return a text that changes whenever the content of the page changes."""
         return webhooks_digest(self.webhooks())
 
     def show_secret(self, message: str, webhook: Webhook) -> HttpResponse:

@@ -162,7 +162,7 @@ def send(mail: Mail) -> None:
         if messages:
             connection.open()
             connection.send_messages(messages)
-    except Exception as error:  # noqa: BLE001  the backend of a project raises errors of its own
+    except Exception as error:  # noqa: BLE001  the mail backend of a project raises its own errors
         _handle_failure(mail, error)
     else:
         mail.remove()

@@ -3,7 +3,7 @@
 Every function takes the caller as `by`, and raises `NotFound` if the caller may not read the workspace,
 `Forbidden` if they may read the workspace but not its drafts, or lack the right.
 
-Members who may save can change a release. But a release that is published automatically, with the rights of
+Members who can save can change a release. But a release that is published automatically, with the rights of
 its scheduler, can be changed or deleted only by people who could also publish it. A person who changes its
 items becomes responsible for it: otherwise the change would borrow the rights of another person.
 """

@@ -50,7 +50,7 @@ _REQUIRED = Annotated[
     int, Field(ge=0, le=MAX_REQUIRED, description=("The number of approvals that a version needs."))
 ]
 _BYPASS = Annotated[
-    Literal["admin", "nobody"], Field(description="The people who may publish a version without them.")
+    Literal["admin", "nobody"], Field(description="The people who can publish a version without them.")
 ]
 
 

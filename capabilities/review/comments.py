@@ -1,6 +1,6 @@
 """Comments on versions, and on fields and lines in them: `editor.comments`.
 
-Members who may read the drafts of a resource may read its comments, and those who may save may write them.
+Members who can read the drafts of a resource may read its comments, and those who can save may write them.
 Comments belong to the resource and not to its id, so a later resource with the same id does not inherit them;
 those of a code-defined agent stay when its override is deleted.
 """
@@ -190,7 +190,7 @@ def update_mentions(comment: Comment, event: UUID) -> None:
 
 
 def _people_in(text: str, workspace_id: str) -> abc.Collection[Any]:
-    """Return the mentioned people who may read comments in the workspace."""
+    """Return the mentioned people who can read comments in the workspace."""
     mentioned = list(islice(dict.fromkeys(MENTION.findall(composed(text))), MAX_MENTIONED))
     if not mentioned:
         return ()

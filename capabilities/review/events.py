@@ -148,7 +148,7 @@ _SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn"
 def _of_reviews(caller: Caller) -> Q:
     """Return the condition that an event about a review or a comment concerns the person.
 
-    Requests concern the named reviewers, or everyone who may publish if none are named. Verdicts and closing
+    Requests concern the named reviewers, or everyone who can publish if none are named. Verdicts and closing
     concern the requester and the reviewers. Comments concern the requester of the open review, people who
     have commented on the resource themselves, and the author of its newest version.
     """

@@ -76,7 +76,7 @@ MAX_REQUIRED: Final = 5
 
 
 class Bypass(models.TextChoices):
-    """The people who may publish a version without the required approvals."""
+    """The people who can publish a version without the required approvals."""
 
     ADMIN = "admin"
     NOBODY = "nobody"

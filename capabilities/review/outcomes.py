@@ -631,7 +631,7 @@ def _verdicts_on(
 
 
 def _publishers(people: Collection[Any], workspaces: Collection[str]) -> Collection[tuple[Any, str]]:
-    """Return the people who may publish, each with one of the workspaces."""
+    """Return the people who can publish, each with one of the workspaces."""
     least = LEAST_ROLE[Right.PUBLISH].rank
     roles = [role.value for role in Role if role.rank >= least]
     members = Membership.objects.filter(user__in=people, workspace__in=workspaces, role__in=roles)

@@ -59,7 +59,7 @@ class ReviewPolicies(Verbs):
     ) -> ReviewPolicy:
         """Replace the policy and return it; it applies from the commit on.
 
-        `required` is the number of approvals, 0 to 5; `bypass` names the people who may publish without them:
+        `required` is the number of approvals, 0 to 5; `bypass` names the people who can publish without them:
         `admin` or `no one`. Raises `NotFound` for strangers, `Forbidden` for members who are not admins, and
         `Invalid`.
         """

@@ -95,7 +95,7 @@ def start(
 
 
 def find(rollouts: Verbs, rollout_id: str, *, by: Who = APPLICATION) -> Rollout:
-    """Return a rollout to callers who may read its resource; raises `NotFound`."""
+    """Return a rollout to callers who can read its resource; raises `NotFound`."""
     found = Rollout.objects.filter(pk=parse_uuid(rollout_id)).first()
     if found is None:
         raise NotFound

@@ -88,7 +88,7 @@ def failure_code(error: VersioningError) -> str:
 
 
 def failure_message(error: VersioningError) -> str:
-    """Return an error of the gate for everyone who may read the schedule.
+    """Return an error of the gate for everyone who can read the schedule.
 
     The gate decided for another person, who may know of other prompt blocks. So the message does not reveal
     whether an unpublished block exists.

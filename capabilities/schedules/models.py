@@ -60,7 +60,7 @@ class Problem:
     code: str
     """The code of the failed schedule; for a release, the code of its check."""
     message: str
-    """A sentence for everyone who may read the schedule."""
+    """A sentence for everyone who can read the schedule."""
     error: VersioningError | None = None
     """The gate's error; None for problems found by schedules and releases themselves."""
     item: ReleaseProblem | None = None

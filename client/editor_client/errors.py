@@ -45,7 +45,7 @@ __all__ = [
 
 
 class CannotEvaluate(Exception):
-    """The client cannot evaluate an agent by itself; only the server can. No answer is at fault."""
+    """The client cannot evaluate an agent; only the server can. No answer is at fault."""
 
 
 class EditorError(Exception):

@@ -63,7 +63,7 @@ class Page(Result, Generic[T]):
 
     @classmethod
     def of(cls, raw: Any, **own: Any) -> Self:
-        """Return the page in an answer, whose paging may be in an object of its own."""
+        """Return the page in an answer, whose paging may be in a separate object."""
         paging = raw.get("pagination") if isinstance(raw, dict) else None
         return super().of({**raw, **paging} if isinstance(paging, dict) else raw, **own)
 

@@ -24,7 +24,7 @@ from versioning.worker.jobs import backlogs, seconds_since
 
 logger = logging.getLogger(__name__)
 _PATH: Final = "/metrics"
-_MEMORY: Final = "/dev/shm"  # noqa: S108  a folder of its own is made there
+_MEMORY: Final = "/dev/shm"  # noqa: S108  a new folder is made there
 
 
 @contextmanager

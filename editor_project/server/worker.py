@@ -102,7 +102,7 @@ def work(
     mp._new_cbscheduler = hand_over  # type: ignore[attr-defined]  # noqa: SLF001
     _signals.set_loop_signals = signals
     name, application, sockets, *others = arguments
-    spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  what granian starts by itself
+    spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  granian's own start
     spawn(worker, name, application, connections.that_ends(sockets), *others)
     traces.flush()
 

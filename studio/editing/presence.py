@@ -1,4 +1,4 @@
-"""Presence on an edit page: people who may save there and have it open."""
+"""Presence on an edit page: people who can save there and have it open."""
 
 from __future__ import annotations
 

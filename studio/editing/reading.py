@@ -1,4 +1,4 @@
-"""A read-only configuration, for people who may not change it: the prompt, the model, tools, sub-agents."""
+"""A read-only configuration, for people who cannot change it: the prompt, the model, tools, sub-agents."""
 
 from __future__ import annotations
 

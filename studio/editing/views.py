@@ -175,7 +175,7 @@ class EditPage(EditablePage):
         )
 
     def _to_read(self) -> HttpResponse:
-        """Return the live version as a read-only page, for people who may not change it."""
+        """Return the live version as a read-only page, for people who cannot change it."""
         read = ReadConfig.of(self.effective(self.base), self.kind.text_field, self.caller)
         text_title, title = words_of(self.kind.text_field, self.kind.words.fields).title, self.summary.name
         admins = list_admins([self.workspace_id], by=self.caller)

@@ -19,14 +19,14 @@ from versioning.domain import texts
 from versioning.domain.config import Config
 
 _SPARE: Final = 2
-"""How many empty rows a part with rows has."""
+"""The number of empty rows in a part with rows."""
 _WORDS: Final = {"": None, "true": True, "false": False}
 
 Json = dict[str, Any]
 
 
 def show_parts(parts: Iterable[Part], value: Any) -> Shown:
-    """Return the controls of an object; `as` says whether they or the JSON say it."""
+    """Return the controls of an object; `as` selects them or the JSON as its source."""
     known = {part.name: part for part in parts}
     given = value if isinstance(value, dict) else {}
     fits = given.keys() <= known.keys() and all(

@@ -155,7 +155,7 @@ def obstacle_to(
 
     `at` is when it goes live, by default now.
 
-    The gate is not called for live versions, nor for people who may not publish.
+    The gate is not called for live versions, nor for people who cannot publish.
     """
     if version is None or version.version_id == resource.active_id:
         return None

@@ -75,7 +75,7 @@ class ResourcePage(StudioPage):
         return {"resource_kind": self.kind.slug, "resource_id": self.resource_id}
 
     def instead(self) -> dict[str, str]:
-        """Redirect to the page of the resource, which is open to everyone who may read it."""
+        """Redirect to the page of the resource, which is open to everyone who can read it."""
         try:
             name = self.summary.name
         except NotFound:  # it was just deleted
@@ -167,7 +167,7 @@ class ResourcePage(StudioPage):
             "version": version,
             "comparison": f"{self.address('compare')}?{urlencode(ids)}",
             "restore_address": self.address("restore", version.version_id),
-            # Who took it back, and when; None if the log does not know.
+            # The actor and the time of taking it back; None if not in the log.
             "event": next(iter(page.events), None),
         }
 
@@ -361,7 +361,7 @@ class VersionFormPage(ResourcePage):
 
     @property
     def stored(self) -> VersionedResource:
-        """The resource; raises `NotFound` if nothing of it is stored."""
+        """The resource; raises `NotFound` if it has no stored version."""
         if self.with_history is None:
             raise NotFound(self.nothing_stored)
         return self.with_history

@@ -132,7 +132,7 @@ class WorkspacePage(AdministrationPage):
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The workspace; raises `NotFound` and `Forbidden` for people who may not open the page."""
+        """The workspace; raises `NotFound` and `Forbidden` for people who cannot open the page."""
         return self.verbs.find(self.workspace_id, right=self.right, by=self.caller)
 
     def may(self, right: Right) -> bool:
@@ -281,7 +281,7 @@ class ListingPage(WorkspacePage):
     def listed_id(self) -> str | None:
         """The workspace whose content is listed; None for all.
 
-        Raises `NotFound` and `Forbidden` for people who may not open the page, so read it first.
+        Raises `NotFound` and `Forbidden` for people who cannot open the page, so read it first.
         """
         if self.workspace_id or not self.is_across:
             return self.workspace.pk

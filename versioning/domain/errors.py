@@ -66,7 +66,7 @@ class Quoted(str):
 
 
 class ResourceId(str):
-    """A resource in a message: its id for programs; the studio shows its name to those who may read it."""
+    """A resource in a message: its id for programs; the studio shows its name to those who can read it."""
 
     __slots__ = ("slug",)
 
@@ -80,7 +80,7 @@ class ResourceId(str):
 
 
 class WorkspaceId(str):
-    """A workspace in a message: its id for programs; the studio shows its name to those who may read it."""
+    """A workspace in a message: its id for programs; the studio shows its name to those who can read it."""
 
     __slots__ = ()
 
@@ -254,10 +254,8 @@ class CursorAhead(VersioningError):
     def __init__(self, newest: int, epoch: str) -> None:
         super().__init__(
             Message(
-                (
-                    "The log was restored to an earlier state and now ends at {newest}. Treat all your "
-                    "data as stale and start again."
-                ),
+                "The log was restored to an earlier state and now ends at {newest}. Treat all your "
+                "data as stale and start again.",
                 newest=newest,
             )
         )

@@ -29,9 +29,9 @@ class Audience(StrEnum):
     """The people who see an event, unless the event itself restricts it further."""
 
     READERS = "readers"
-    """About published versions: everyone who may read the resource, or could until the event."""
+    """About published versions: everyone who can read the resource, or could until the event."""
     EDITORS = "editors"
-    """About drafts: everyone who may read the drafts of the workspace."""
+    """About drafts: everyone who can read the drafts of the workspace."""
     ADMINS = "admins"
     """About the workspace: its admins."""
 

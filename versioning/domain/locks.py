@@ -100,7 +100,7 @@ class Terms:
     """The conditions when a lock was made, in addition to the versions.
 
     A reference in a published agent leads to a target that runs or is shown as a part of it, for every
-    caller. The exceptions are listed here. The references of a draft count only for callers who may read the
+    caller. The exceptions are listed here. The references of a draft count only for callers who can read the
     target themselves.
     """
 
@@ -137,7 +137,7 @@ class Terms:
         )
 
     def runs_as_part(self, agent_id: str, sub_agent_id: str) -> bool:
-        """Return whether a sub-agent runs as part of this agent for everyone who may run the agent."""
+        """Return whether a sub-agent runs as part of this agent for everyone who can run the agent."""
         return agent_id not in self.draft_agents and sub_agent_id not in self.own_agents.get(agent_id, ())
 
 

@@ -36,7 +36,7 @@ class Label:
     version_number: int
     computed: bool
     released: bool
-    """Whether everyone who may read published versions may read and run the version by this name."""
+    """Whether everyone who can read published versions may read and run the version by this name."""
     updated_at: datetime.datetime
     updated_by: str | None
 
@@ -71,7 +71,7 @@ def label(
 ) -> tuple[R, Label]:
     """Set a label on a version, or move it there.
 
-    A released label serves its version to everyone who may read published versions. With `released=None` its
+    A released label serves its version to everyone who can read published versions. With `released=None` its
     release does not change. Setting a released label raises the errors of the gate; `options` are the options
     of its checks (`gate.options`).
     """
@@ -137,7 +137,7 @@ def version_of_row(resource: VersionedResource, version_id: str) -> Version:
 
 
 def _is_live(resource: VersionedResource, *versions: Version | None) -> bool:
-    """Return whether one of the versions is published, so that everyone who may read it sees the labels."""
+    """Return whether one of the versions is published, so that everyone who can read it sees the labels."""
     return any(version is not None and version.version_id == resource.active_id for version in versions)
 
 

@@ -34,7 +34,7 @@ class RecordView:
     version: Snapshot
     caller: Caller
     code: Registry
-    """The code-defined agents, which decide who may read their overrides."""
+    """The code-defined agents, which decide who can read their overrides."""
     favorited: Favorited
     warnings: Sequence[Notice] | None = None
     """Notices about a save; None if the record is only read."""

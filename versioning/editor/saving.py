@@ -159,7 +159,7 @@ def _record_of_new(
     record: dict[str, Any] = {"id": resource_id, "config": config, "changed_fields": changed}
     record["metadata"] = merged_metadata({}, metadata)
     record["message"] = message_or(INITIAL_MESSAGE, message)
-    # Errors after this line reveal existing ids, so only callers who may save there get them.
+    # Errors after this line reveal existing ids, so only callers who can save there get them.
     if agent is not None:  # overrides belong to the code's workspace
         if workspace not in {None, ownership.workspace_id}:
             raise Forbidden(

@@ -296,7 +296,7 @@ def serve_locked(
     """Return an agent in its locked version, with everything resolved in the context.
 
     The agent need not be published any more. With `as_part` it runs as part of an agent that was published
-    when the lock was made, for every caller who may run that agent. Otherwise the caller must be a member of
+    when the lock was made, for every caller who can run that agent. Otherwise the caller must be a member of
     its workspace, unless the agent is public. A version that was a draft then requires the right to read
     drafts, unless it has been published since. Raises `Forbidden` if the caller may run the called agent but
     not read its draft. Raises `LockBroken` if the agent or one of its blocks is otherwise not available as

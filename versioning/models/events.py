@@ -1,4 +1,4 @@
-"""The log: an entry for every change that can affect what is served, shown or refused.
+"""The log: an entry for every change that can affect answers, pages or refusals.
 
     with events.transaction():
         ...                                   # change rows
@@ -404,7 +404,7 @@ def newest_at() -> datetime.datetime | None:
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:
-    """Return the entries after a position, in order, regardless of who may see them.
+    """Return the entries after a position, in order, regardless of who can see them.
 
     Returns about `limit` entries: those that share a position are never split. A reader whose position is
     before `extent().oldest` has missed entries that were pruned. For the events of one caller use

@@ -71,10 +71,8 @@ def _problems_of_managers(model: type[VersionedResource]) -> Iterator[CheckMessa
     for manager in (manager for table in tables for manager in table._meta.managers):
         if not isinstance(manager.get_queryset(), GuardedQuerySet):
             yield Error(
-                (
-                    f"{manager.model.__name__}.{manager.name} lets code change rows that only the editor's "
-                    "verbs may change."
-                ),
+                f"{manager.model.__name__}.{manager.name} lets code change rows that only the editor's "
+                "verbs may change.",
                 hint="Use as_manager() of a subclass of versioning.models.guarded.GuardedQuerySet.",
                 id="versioning.E007",
             )

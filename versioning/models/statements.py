@@ -366,7 +366,7 @@ class QueriesForCallers(Generic[Q]):
         """Return the query for this caller; `compile_query` makes a missing one."""
         rights = (caller.scope(Right.READ), caller.scope(Right.READ_DRAFTS), caller.id_prefix)
         question = (*rights, code.workspace_id, asked)
-        in_code = code.agents  # they decide who may read overrides, and are only replaced as a whole
+        in_code = code.agents  # they decide who can read overrides, and are only replaced as a whole
         held = self._held.get(question)
         if held is None or held[0] is not in_code:
             held = in_code, compile_query()

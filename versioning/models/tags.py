@@ -69,7 +69,7 @@ class VersionLabel(Guarded):
 
     name = models.CharField(max_length=64)
     released = models.BooleanField(default=False)
-    """Whether the version is served under this name to everyone who may read published versions."""
+    """Whether the version is served under this name to everyone who can read published versions."""
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False

@@ -86,7 +86,7 @@ def _value_conversion(model: type[models.Model], name: str) -> Callable[[Any], A
 
 
 class Version(Guarded):
-    """A saved configuration. It never changes, and has no status of its own."""
+    """A saved configuration. It never changes, and stores no status."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     number = models.PositiveIntegerField(editable=False)

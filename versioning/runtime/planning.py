@@ -443,7 +443,7 @@ class _Planner:
         """Return the selected version of a sub-agent; None if it may not run here.
 
         The framework's own selectors need no right of the caller, but they do not make a sub-agent
-        available. A caller who may not run it is refused before anything is evaluated, because the cost of
+        available. A caller who cannot run it is refused before anything is evaluated, because the cost of
         evaluation would reveal that it exists.
         """
         if choice.by is not self._context.by:

@@ -73,8 +73,8 @@ class AgentStore(Protocol):
     ) -> ResolvedAgent:
         """Return the agent and its prompt blocks in their locked versions.
 
-        With `as_part` it runs as part of an agent, for every caller who may run that agent; otherwise only
-        for callers who may read it. Raises `LockBroken`, and `Forbidden` for a called agent whose draft the
+        With `as_part` it runs as part of an agent, for every caller who can run that agent; otherwise only
+        for callers who can read it. Raises `LockBroken`, and `Forbidden` for a called agent whose draft the
         caller may not read.
         """
 

@@ -376,7 +376,7 @@ def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evalu
 
     Blocks that were not shown when the lock was made are omitted. Raises `LockBroken` naming every block
     whose version no longer exists or is not readable for the caller. A published agent still shows its blocks
-    to everyone who may run it; a draft shows those that the caller may read. A block's draft requires the
+    to everyone who can run it; a draft shows those that the caller may read. A block's draft requires the
     right to read drafts, unless it has been published since.
     """
     evaluation.field = "instructions"

@@ -6,7 +6,7 @@ them. Records, exports and comparisons show the stored state and never call a ch
 never overruled.
 
 A chooser declares the resources for which it chooses. All others are served and cached as without a chooser.
-Rights are not checked after the choice: a chosen version is shown to every caller who may read published
+Rights are not checked after the choice: a chosen version is shown to every caller who can read published
 versions. So a chooser must name only versions that have passed the gate (`versioning.editor.gate`).
 """
 

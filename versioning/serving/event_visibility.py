@@ -24,7 +24,7 @@ def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> Query
 def is_visible_to(caller: Caller, code: Registry) -> Q:
     """Return the condition that the caller may see an event.
 
-    Events about published versions: everyone who may read the resource now, or could until the event. Events
+    Events about published versions: everyone who can read the resource now, or could until the event. Events
     about drafts: everyone with access to drafts in the workspace. Events about members, keys and policies:
     its admins. If the id now belongs to another resource: members of the workspace only. Each reader sees a
     change of a block once: readers of the block as its own event, others as an event of the agent that they

@@ -53,7 +53,7 @@ def _name_of_user(number: int) -> str:
 class UserFactory(DjangoModelFactory[Any]):
     """An account of the project's user model, without a password.
 
-    `username` sets its `USERNAME_FIELD`, whatever the name of that field. `roles={"acme": "viewer"}` makes it
+    `username` sets its `USERNAME_FIELD`, under any name of that field. `roles={"acme": "viewer"}` makes it
     a member of workspaces, which are created if missing; `is_superuser=True` gives all rights.
     """
 

@@ -196,7 +196,7 @@ def _follow(user: User, workspace_id: str, role: Role | None) -> bool:
         return True
     if member is not None and role is not Role.ADMIN and is_last_admin(member):
         extra = {"account": user.get_username(), "workspace": workspace_id}
-        logger.warning(("the last admin of a workspace stays, though no group says so any more"), extra=extra)
+        logger.warning("the last admin of a workspace stays, though no group says so any more", extra=extra)
         return False
     if role is not None:
         Membership.objects.grant(user, workspace, role, by=APPLICATION, origin=Origin.DIRECTORY)

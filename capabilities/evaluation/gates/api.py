@@ -114,7 +114,7 @@ _TOO_FEW = Annotated[
     Field(description="The result if there are too few items to show the difference that a rule requires."),
 ]
 _BYPASS = Annotated[
-    Literal["admin", "nobody"], Field(description=("The people who may publish without evidence."))
+    Literal["admin", "nobody"], Field(description=("The people who can publish without evidence."))
 ]
 
 

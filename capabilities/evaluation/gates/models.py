@@ -50,7 +50,7 @@ class AgentIdentity:
 
 
 class Bypass(models.TextChoices):
-    """The people who may publish a version without the evidence that a gate requires."""
+    """The people who can publish a version without the evidence that a gate requires."""
 
     ADMIN = "admin"
     NOBODY = "nobody"

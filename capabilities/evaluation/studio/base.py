@@ -256,7 +256,7 @@ class Step:
 
 
 def next_step(page: DatasetPage) -> Step | None:
-    """Return the next step for people who may save, up to the gate; None once there is one."""
+    """Return the next step for people who can save, up to the gate; None once there is one."""
     dataset = page.dataset
     if not page.may(Right.SAVE):
         return None

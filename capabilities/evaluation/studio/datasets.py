@@ -251,7 +251,7 @@ class OneItemPage(DatasetPage):
 
     @property
     def item_id(self) -> str:
-        """Its id, once it is found."""
+        """Its id; raises `NotFound` if it has no revision."""
         return str(self.newest.item_id)
 
 
@@ -587,7 +587,7 @@ class ScorersPage(FormPage, DatasetPage):
         return self.create_scorer(simple)
 
     def create_scorer(self, simple: Simple) -> HttpResponse:
-        """Create a scorer, publish it where that is possible, and let it score the items."""
+        """Create a scorer, publish it if possible, and let it score the items."""
         name = str(simple.name)
         message = _("“%(name)s” scores the items now.")
         if simple.id in dict(scorer_choices(self.workspace.pk, self.caller)):
@@ -675,11 +675,11 @@ class AddItemPage(FormPage):
     title = gettext_lazy("Save as dataset item")
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        """Add the item; without the button of the form, show what was tried."""
+        """Add the item; without the button of the form, show the tried input."""
         return super().post(request, **ids) if request.POST.get("do") == "add" else self.get(request)
 
     def initial(self) -> dict[str, Any]:
-        """Return what was tried and sent here, if anything."""
+        """Return the tried input that was sent here, if any."""
         tried, output, about = (self.request.POST.get(name, "") for name in ("tried", "output", "about"))
         return {
             "input": texts.format_value(texts.typed_cell(tried)) if tried else "",
@@ -698,7 +698,7 @@ class AddItemPage(FormPage):
             for dataset in datasets
         }
         offer(form, dataset=[(str(pk), name) for pk, name in names.items()])
-        # Whoever saves several answers saves them to one dataset.
+        # A person who saves several answers saves them to one dataset.
         form.initial["dataset"] = datasets.order_by("-updated_at").values_list("pk", flat=True).first()
         return form
 

@@ -464,7 +464,7 @@ class StartForm(forms.Form):
 
 
 class StartPage(FormPage, DatasetPage):
-    """Starts an experiment, and says before what it costs."""
+    """Starts an experiment after showing its estimated cost."""
 
     page_of_dataset = "experiments"
     right = Right.SAVE
@@ -512,7 +512,7 @@ class StartPage(FormPage, DatasetPage):
             return None
 
     def save(self, form: StartForm) -> HttpResponse:
-        """Say what it costs; once that was said, start it."""
+        """Show the estimated cost; after that, start it."""
         try:
             plan, cost = plan_with_cost(self.dataset_id, form.request, self.caller)
             locks = [plan.target.lock, plan.baseline.lock if isinstance(plan.baseline, Target) else None]
@@ -680,7 +680,7 @@ class BlindPage(OneExperimentPage):
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
-        """Show the next pair; once all are judged, what came of it."""
+        """Show the next pair, or the result once all are judged."""
         own_labels = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
         judged = {str(item_id) for item_id in own_labels.values_list("item_id", flat=True)}
         item = next((item for item in self.items if item not in judged), None)

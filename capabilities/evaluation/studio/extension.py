@@ -77,7 +77,7 @@ EVIDENCE: Final = Extension(
     subject_panels=gates.subject_panels,
     notes=gates.notes,
 )
-"""What gates say."""
+"""The judgements of gates."""
 
 
 def page(route: str, view: type[StudioPage], name: str) -> URLPattern:

@@ -211,7 +211,7 @@ class Sheet:
             raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
         guesses = _guess_columns(self.table.header, has_header=layout.has_header)
         members = {column.member for column in guesses if column.key is None}
-        # Whether no name of the header says what is an input and what a good answer.
+        # Whether no name of the header identifies the inputs and the good answers.
         self.has_own_names_alone = layout.has_header and members.isdisjoint({"input", "groundTruth"})
         is_answer = choices.get("columns") == self.shape
         self.columns = (
@@ -239,7 +239,7 @@ class Sheet:
 
     @property
     def column_choices(self) -> Sequence[Mapping[str, Any]]:
-        """The columns with the choices of what they become, and their first cells."""
+        """The columns with the choices of their members, and their first cells."""
         choices = []
         for number, (name, column) in enumerate(zip(self.table.header, self.columns, strict=True)):
             members: list[tuple[str, Any]] = list(_MEMBERS.items())
@@ -279,7 +279,7 @@ def _choice(column: formats.Column) -> str:
 
 
 def _read_column(choices: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
-    """Return what a person has chosen for a column; what is no choice is what was guessed."""
+    """Return the choice of a person for a column, or the guess if the value is no choice."""
     member, key, kind = (choices.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
     if f"member-{number}" not in choices or not (member in _MEMBERS or member == _choice(guess)):
         return guess
@@ -374,7 +374,7 @@ def _unpack_file(content: str) -> tuple[str, bytes]:
 
 
 class ImportPage(FormPage, DatasetPage):
-    """Shows what an import would do and what each column becomes, and does it."""
+    """Previews an import and the members of its columns, and imports it."""
 
     right = Right.SAVE
     template = "evaluation/import.html"
@@ -387,7 +387,7 @@ class ImportPage(FormPage, DatasetPage):
         return ImportForm() if data is None else ImportForm(data, self.request.FILES)
 
     def save(self, form: ImportForm) -> HttpResponse:
-        """Show what the import would do; after that, do it."""
+        """Preview the import; after that, import the items."""
         file, is_dry_run = form.cleaned_data, self.request.POST.get("do") != "import"
         sheet = None
         try:
@@ -402,7 +402,7 @@ class ImportPage(FormPage, DatasetPage):
                 layout=sheet.layout if sheet else None,
                 by=self.caller,
             )
-        except ImportRefused as error:  # it fitted when it was looked at
+        except ImportRefused as error:  # the preview fitted
             return self.show_preview(form, sheet, Imported(failed=list(error.failed)), status=400)
         except Invalid as error:
             sentences = _sentences(error.issues[:MAX_SHOWN])
@@ -426,7 +426,7 @@ class ImportPage(FormPage, DatasetPage):
         status: int = 200,
         **context: Any,
     ) -> HttpResponse:
-        """Show what would be done with the file."""
+        """Preview the import of the file."""
         file = form.cleaned_data
         failed = imported.failed if imported is not None else []
         return self.show(

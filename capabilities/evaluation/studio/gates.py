@@ -246,7 +246,7 @@ CONDITIONS: Final = {
     "tools": ToolPolicy.DENY.value,
     "few": TooFew.REFUSE.value,
 }
-"""The fields about how evidence has to be made, as they are at first."""
+"""The initial values of the fields about conditions for evidence."""
 
 
 class GatesPage(WorkspacePage):
@@ -306,7 +306,7 @@ class NewGatePage(FormPage, WorkspacePage):
         return _("New gate")
 
     def initial(self) -> dict[str, Any]:
-        """Return what a link to the form says."""
+        """Return the values in a link to the form."""
         query = self.request.GET
         dataset_id, scorers = query.get("dataset"), query.getlist("scorer")
         if not scorers:
@@ -417,7 +417,7 @@ class GatePage(NewGatePage, OneGatePage):
         return len(self.gate.rules) == 1 and "scorerId" not in self.gate.rules[0]
 
     def initial(self) -> dict[str, Any]:
-        """Return the gate as it is."""
+        """Return the values of the gate."""
         gate, rule = self.gate, self.gate.rules[0]
         number = rule.get(NUMBERS.get(rule["rule"], ""))
         return {
@@ -438,7 +438,7 @@ class GatePage(NewGatePage, OneGatePage):
         }
 
     def form(self, data: Any = None) -> GateForm:
-        """Return the form, without the agent, which stays; rules that it cannot say can stay as they are."""
+        """Return the form, without the constant agent; rules that it cannot express can be kept."""
         form = super().form(data)
         del form.fields["agent"]
         if not self.is_simple:
@@ -543,7 +543,7 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
         return
     try:
         judgements = Gates.current().check(Change(release_id=shown.id), by=shown.caller).gates
-    except VersioningError:  # of an item that is gone, which the page about the release says
+    except VersioningError:  # about a deleted item; the page about the release reports it
         return
     context = {"hidden": {"release": shown.id, "next": shown.request.get_full_path()}}
     yield from _panel(Slot.ACTIONS, judgements, shown, shown.workspace_id, context)
@@ -562,7 +562,7 @@ def _panel(
     may_run = caller.may(Right.SAVE, workspace_id) and not context.get("is_short")
     ids = [judgement.experiment_id for judgement in judgements if judgement.experiment_id is not None]
     rows = Experiment.objects.in_bulk(ids)
-    # Only people who may start the missing runs see their estimated cost.
+    # Only people who can start the missing runs see their estimated cost.
     by = caller if may_run else None
     lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in judgements]
     context = {
@@ -629,7 +629,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
 
 
 class RunGatesPage(ActionPage, WorkspacePage):
-    """Starts the experiments whose results the gates lack of a version or a release, and leads back."""
+    """Starts the experiments that gates require for a version or a release, and redirects back."""
 
     http_method_names = ("post",)
     right = Right.SAVE

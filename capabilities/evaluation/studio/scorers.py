@@ -265,7 +265,7 @@ class TryForm(forms.Form):
 
     @property
     def attempt(self) -> Attempt:
-        """What is scored."""
+        """The scored answer."""
         fields = self.cleaned_data
         truth = fields["ground_truth"].replace("\r\n", "\n")
         return Attempt(

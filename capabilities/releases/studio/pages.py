@@ -369,7 +369,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 def actions(
     caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> Iterator[Link]:
-    """Yield the menu entries on a resource and its versions for people who may create releases."""
+    """Yield the menu entries on a resource and its versions for people who can create releases."""
     if caller.may(Right.SAVE, resource.workspace_id) and not is_file(get_editor(), resource):
         query = urlencode({FIELD: value_of(kind, resource.pk, version.version_id)})
         yield Link(title=_("Add to release…"), address=f"{reverse('studio:add_to_release')}?{query}")

@@ -377,7 +377,7 @@ class ReviewPage(DifferencesPage):
 
     @property
     def title_address(self) -> str:
-        """The address of the page, where the keyboard goes on from the heading of the review."""
+        """The address of the page, with the focus on the heading of the review."""
         return f"{self.own()}#review-title"
 
 
@@ -473,7 +473,7 @@ def assemble_preview(page: ResourcePage, version: Snapshot) -> tuple[Preview | N
 
 
 def unmet_in_words(required: int, reviewers: int) -> str:
-    """Return a warning if too few people may approve; empty if they are enough, whoever saved the version."""
+    """Return a warning if too few people can approve; empty if they are enough for any author."""
     if reviewers > required:
         return ""
     there = ngettext(
@@ -518,7 +518,7 @@ BYPASSES: Final = (
 
 
 class PolicyForm(forms.Form):
-    """The number of approvals that a version needs, and the people who may bypass them."""
+    """The number of approvals that a version needs, and the people who can bypass them."""
 
     required = forms.TypedChoiceField(
         label=gettext_lazy("Approvals before a version goes live"),
@@ -556,7 +556,7 @@ class PolicyPage(FormPage, WorkspacePage):
     def context(self) -> dict[str, Any]:
         policy, warning = self.policy, ""
         if policy.required:
-            # Members who may publish can approve, and superusers.
+            # Members who can publish can approve, and superusers.
             members = Membership.objects.filter(
                 workspace=self.workspace.pk, role__in=roles_with(Right.PUBLISH), is_service=False
             )

@@ -388,7 +388,7 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
 
 
 def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
-    """Yield the action on waiting drafts for people who may ask for reviews."""
+    """Yield the action on waiting drafts for people who can ask for reviews."""
     if page is ChosenOn.WAITING and caller.scope(Right.SAVE) != frozenset():
         yield Action(title=_("Ask for review…"), address=reverse("studio:ask_for_reviews"))
 

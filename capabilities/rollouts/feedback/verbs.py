@@ -63,7 +63,7 @@ def give(
 ) -> Given:
     """Give feedback on a version, by the run that served it or directly.
 
-    By a run it is about the called agent, unless `about` names another resource of the run. Everyone who may
+    By a run it is about the called agent, unless `about` names another resource of the run. Everyone who can
     run the agent may give feedback. Repeating an `external_id` changes nothing. Raises `NotFound`,
     `Forbidden` and `Invalid`.
     """
@@ -104,7 +104,7 @@ def give(
         known = Feedback.objects.filter(workspace=resource.workspace_id, external_id=external_id).first()
         if external_id is None or known is None:
             raise
-        # Callers who may not read feedback get back only what they sent.
+        # Callers who cannot read feedback get back only what they sent.
         may_read = known.author_id == by.user_id or by.may(Right.READ_DRAFTS, known.workspace_id)
         is_readable = may_read and by.covers(known.resource_id)
         given.pk, given.created_at = known.pk, known.created_at

@@ -430,7 +430,7 @@ EARLIER: Final = 20
 
 
 class OneRollout(ResourcePage):
-    """A page about one rollout of the resource, for people who may read its drafts."""
+    """A page about one rollout of the resource, for people who can read its drafts."""
 
     tab = "rollouts"
     right = Right.READ_DRAFTS
@@ -591,7 +591,7 @@ class StopPage(FormTarget):
 
 
 class CompletePage(ActionPage, OneRollout, DifferencesPage):
-    """Shows what changes for everyone else, and makes the version of an arm live."""
+    """Shows the effect for everyone else, and makes the version of an arm live."""
 
     right = Right.PUBLISH
     template = "experiments/complete.html"

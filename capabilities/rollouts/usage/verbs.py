@@ -46,7 +46,7 @@ def report(
 ) -> None:
     """Add an application's usage of a version; `sums` are those of `Usage`.
 
-    Everyone who may read the resource may report usage of recently served versions: the active one, former
+    Everyone who can read the resource may report usage of recently served versions: the active one, former
     ones, and the arms of its rollouts. Other versions require the right to read drafts. Raises `NotFound`,
     `Forbidden`, and `Invalid` for an unknown version, and for an arm that it was never in.
     """

@@ -165,7 +165,7 @@ class TimePage(FormPage):
     }
 
     def initial(self) -> dict[str, Any]:
-        """Return what the address says, and the zone of the page."""
+        """Return the values in the address, and the time zone of the page."""
         query = self.request.GET
         zone = query.get("time_zone") or current_zone()
         return {"time_zone": zone, "force": query.get("force") == "on"}
@@ -182,7 +182,7 @@ class TimePage(FormPage):
 
 
 class SchedulePage(TimePage, VersionFormPage):
-    """When to publish a version and, optionally, until when."""
+    """The form for the time to publish a version and, optionally, the end."""
 
     template = "schedules/ask.html"
     nothing_stored = Message("Nothing has been saved yet, so there is nothing to publish.")
@@ -317,7 +317,7 @@ class OneSchedulePage(WorkspacePage):
 
     @property
     def done_address(self) -> str:
-        """Where the person came from, or the calendar."""
+        """The previous page of the person, or the calendar."""
         return safe_next_url(self.request, self.address("calendar"))
 
     def report_too_late(self) -> HttpResponse:

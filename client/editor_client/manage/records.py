@@ -117,7 +117,7 @@ class Label(Result):
     version_number: int
     kind: Literal["computed", "custom"]
     released: bool = False
-    """Whether callers who may read published versions may read and run this one by the label."""
+    """Whether callers who can read published versions may read and run this one by the label."""
     updated_at: datetime.datetime | None = None
     updated_by: str | None = None
 

@@ -79,7 +79,7 @@ class ReviewMethods(Driver):
     def set_review_policy(
         self, workspace_id: str, *, required: int = 0, bypass: Literal["admin", "nobody"] = "admin"
     ) -> Call[ReviewPolicy]:
-        """Set the number of approvals that versions of a workspace need, and who may bypass them."""
+        """Set the number of approvals that versions of a workspace need, and who can bypass them."""
         body = {"required": required, "bypass": bypass}
         return Call.to("PUT", _policy_path(workspace_id), reading(ReviewPolicy), body=body)
 

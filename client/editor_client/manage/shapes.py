@@ -460,7 +460,7 @@ class GateRecord(Result):
     too_few: Literal["refuse", "allow"]
     """The result if there are too few items to show the difference that a rule requires."""
     bypass: Literal["admin", "nobody"]
-    """The people who may publish without evidence."""
+    """The people who can publish without evidence."""
     enabled: bool
     created_at: datetime.datetime
     updated_at: datetime.datetime
@@ -571,7 +571,7 @@ class ReviewPolicy(Result):
     required: int
     """The number of approvals that a version needs."""
     bypass: Literal["admin", "nobody"]
-    """The people who may publish a version without them."""
+    """The people who can publish a version without them."""
 
 
 class Verdict(Result):
@@ -913,7 +913,7 @@ class GateChanges(TypedDict, total=False):
     too_few: Literal["refuse", "allow"]
     """The result if there are too few items to show the difference that a rule requires."""
     bypass: Literal["admin", "nobody"]
-    """The people who may publish without evidence."""
+    """The people who can publish without evidence."""
     enabled: bool
 
 

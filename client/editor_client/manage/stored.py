@@ -255,7 +255,7 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     ) -> Call[Label]:
         """Set a label on a version, or move it there.
 
-        With `released=True`, everyone who may read published versions may read and run the version by this
+        With `released=True`, everyone who can read published versions may read and run the version by this
         name; None leaves that unchanged. Releasing requires the same approvals as publishing.
         """
         body = {"versionId": version_id} | ({} if released is None else {"released": released})

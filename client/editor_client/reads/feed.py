@@ -339,7 +339,7 @@ class Outage:
 
 
 class Listener(Source[LogEvent]):
-    """The events of the log for an application: reconnects by itself, misses nothing and repeats nothing."""
+    """The events of the log for an application. Reconnects automatically, without gaps or repetitions."""
 
     def __init__(
         self, clock: Callable[[], float], timeout: float, retries: int, after: After, filters: EventFilters

@@ -42,7 +42,7 @@ class Backend(Protocol[R]):
         """
 
     def override(self, agent: CodeAgent) -> R | None:
-        """Return the override of a code-defined agent, without checking who may read it."""
+        """Return the override of a code-defined agent, without checking who can read it."""
 
     def fingerprint(self, resource_id: str) -> Hashable | None:
         """Return a value that changes when something changes that the log does not record.
