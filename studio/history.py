@@ -450,11 +450,8 @@ class VersionPage(OneVersionPage):
 
 class RestorePage(ActionPage, OneVersionPage):
     http_method_names = ("post",)
+    back_page = "history"
     refusals = (EditConflict,)
-
-    @property
-    def back_address(self) -> str:
-        return self.address("history")
 
     @property
     def done_address(self) -> str:
@@ -524,6 +521,7 @@ class LabelsPage(VersionPage):
 
 class DeleteVersionPage(ActionPage, OneVersionPage):
     template = "studio/history/version_delete.html"
+    done_page = "history"
     refusals = (Invalid,)
 
     @property
@@ -533,10 +531,6 @@ class DeleteVersionPage(ActionPage, OneVersionPage):
     @property
     def back_address(self) -> str:
         return self.address("version", self.kwargs["version"])
-
-    @property
-    def done_address(self) -> str:
-        return self.address("history")
 
     def context(self) -> dict[str, Any]:
         version = self.version
