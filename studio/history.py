@@ -451,11 +451,8 @@ class VersionPage(OneVersionPage):
 
 class RestorePage(ActionPage, OneVersionPage):
     http_method_names = ("post",)
+    back_page = "history"
     refusals = (EditConflict,)
-
-    @property
-    def back_address(self) -> str:
-        return self.address("history")
 
     @property
     def done_address(self) -> str:
@@ -525,6 +522,7 @@ class LabelsPage(VersionPage):
 
 class DeleteVersionPage(ActionPage, OneVersionPage):
     template = "studio/history/version_delete.html"
+    done_page = "history"
     refusals = (Invalid,)
 
     @property
@@ -534,10 +532,6 @@ class DeleteVersionPage(ActionPage, OneVersionPage):
     @property
     def back_address(self) -> str:
         return self.address("version", self.kwargs["version"])
-
-    @property
-    def done_address(self) -> str:
-        return self.address("history")
 
     def context(self) -> dict[str, Any]:
         version = self.version

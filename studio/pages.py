@@ -105,6 +105,10 @@ class ActionPage(StudioPage, ABC):
     """
 
     template: str
+    back_page = ""
+    """The page without the action, or after it was refused, by its name in `address`."""
+    done_page = ""
+    """The page after the action, if it is another one."""
     refusals: tuple[type[VersioningError], ...] = ()
     """The errors of the verb that are a message on the page to go back to, not a page."""
 
@@ -137,14 +141,14 @@ class ActionPage(StudioPage, ABC):
         return ""
 
     @property
-    @abstractmethod
     def back_address(self) -> str:
-        """The address of the page without the action, or after it was refused."""
+        """The address of `back_page`."""
+        return self.address(self.back_page)
 
     @property
     def done_address(self) -> str:
-        """The address of the page after the action."""
-        return self.back_address
+        """The address of `done_page`."""
+        return self.address(self.done_page) if self.done_page else self.back_address
 
     def context(self) -> dict[str, Any]:
         """Return the template context besides the address to go back."""

@@ -115,6 +115,10 @@ class StudioPage(View):
         frame = {"caller": self.caller, "news_address": self.news_address}
         return framed(self.request, template, title=title, status=status, **{**frame, **context})
 
+    def address(self, page: str, *rest: str) -> str:
+        """Return the address of another page."""
+        return reverse(f"studio:{page}", args=rest)
+
     def listen(self, scope: Mapping[str, Any]) -> None:
         """Let the page poll for events in a scope from now on. Call it before reading anything.
 

@@ -362,6 +362,7 @@ class DeletePage(ActionPage, WebhookPage):
     """Asks for confirmation before a webhook is deleted."""
 
     template = "delivery/delete.html"
+    done_page = "webhooks"
 
     @property
     def title(self) -> str:
@@ -370,10 +371,6 @@ class DeletePage(ActionPage, WebhookPage):
     @property
     def back_address(self) -> str:
         return self.own_address()
-
-    @property
-    def done_address(self) -> str:
-        return self.address("webhooks")
 
     def context(self) -> dict[str, Any]:
         return {"webhook": self.webhook}

@@ -33,13 +33,10 @@ class ConfirmPage(ActionPage, DependentsPage):
     """
 
     template = "studio/publishing/confirm.html"
+    back_page = "change"
     right = Right.PUBLISH
     takes_down = False
     """Whether no version of the resource is served afterwards, so that the gate checks it."""
-
-    @property
-    def back_address(self) -> str:
-        return self.address("change")
 
     @property
     def shows_dependents(self) -> bool:

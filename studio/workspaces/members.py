@@ -192,13 +192,8 @@ class RolePage(MemberPage):
         return self.go(address, _("%(person)s now has the role %(role)s.") % words)
 
 
-class MemberAction(ActionPage, MemberPage):
-    @property
-    def back_address(self) -> str:
-        return self.address("members")
-
-
-class RemovePage(MemberAction):
+class RemovePage(ActionPage, MemberPage):
+    back_page = "members"
     template = "studio/workspaces/remove.html"
 
     @property
@@ -227,8 +222,9 @@ class InvitationLinkPage(MemberPage):
         return self.show_link(*self.editor.invitation.renew(self.workspace_id, self.username, by=self.caller))
 
 
-class WithdrawPage(MemberAction):
+class WithdrawPage(ActionPage, MemberPage):
     http_method_names = ("post",)
+    back_page = "members"
 
     def act(self) -> str:
         self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)

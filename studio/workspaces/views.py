@@ -224,11 +224,8 @@ class CreateWorkspacePage(FormPage, AdministrationPage):
 
 class RenamePage(ActionPage, WorkspacePage):
     http_method_names = ("post",)
+    back_page = "members"
     refusals = (Invalid,)
-
-    @property
-    def back_address(self) -> str:
-        return self.address("members")
 
     def act(self) -> str:
         workspace = self.verbs.rename(self.workspace_id, self.request.POST.get("name", ""), by=self.caller)

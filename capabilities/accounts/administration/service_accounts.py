@@ -65,6 +65,7 @@ class DeleteServiceAccountPage(ActionPage, WorkspacePage):
     asks_password_again = True
     tab = "service_accounts"
     template = "company/delete_service_account.html"
+    back_page = "service_accounts"
 
     @cached_property
     def username(self) -> str:
@@ -77,10 +78,6 @@ class DeleteServiceAccountPage(ActionPage, WorkspacePage):
     @property
     def title(self) -> str:
         return _("Delete %(name)s?") % {"name": self.username}
-
-    @property
-    def back_address(self) -> str:
-        return self.address(self.tab)
 
     def context(self) -> dict[str, str]:
         return {"username": self.username}

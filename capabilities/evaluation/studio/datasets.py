@@ -158,6 +158,7 @@ class DeletePage(ActionPage, DatasetPage):
     """Asks for confirmation before a dataset is deleted."""
 
     page_of_dataset = "dataset_settings"
+    done_page = "datasets"
     right = Right.SAVE
     template = "evaluation/ask.html"
 
@@ -168,10 +169,6 @@ class DeletePage(ActionPage, DatasetPage):
     @property
     def back_address(self) -> str:
         return self.own_address("dataset_settings")
-
-    @property
-    def done_address(self) -> str:
-        return self.address("datasets")
 
     def context(self) -> dict[str, Any]:
         return {

@@ -466,6 +466,7 @@ class GatePage(NewGatePage, OneGatePage):
 class DeleteGatePage(ActionPage, OneGatePage):
     """Asks for confirmation before a gate is deleted."""
 
+    done_page = "gates"
     template = "evaluation/ask.html"
 
     @property
@@ -475,10 +476,6 @@ class DeleteGatePage(ActionPage, OneGatePage):
     @property
     def back_address(self) -> str:
         return self.address("gate", str(self.gate.pk))
-
-    @property
-    def done_address(self) -> str:
-        return self.address("gates")
 
     def context(self) -> dict[str, Any]:
         return {

@@ -595,6 +595,7 @@ class CompletePage(ActionPage, OneRollout, DifferencesPage):
 
     right = Right.PUBLISH
     template = "experiments/complete.html"
+    done_page = "history"
 
     @cached_property
     def arm(self) -> Arm:
@@ -617,10 +618,6 @@ class CompletePage(ActionPage, OneRollout, DifferencesPage):
     @property
     def back_address(self) -> str:
         return address(self.rollout)
-
-    @property
-    def done_address(self) -> str:
-        return self.address("history")
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Make it live, unless another version went live since the page was opened."""
