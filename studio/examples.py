@@ -30,7 +30,7 @@ from studio.forms.context import (
 )
 from studio.forms.inputs import Input, Reading, controls_of
 from studio.kinds import StudioKind
-from studio.models import Example, ExampleQuerySet
+from studio.models import MAX_EXAMPLE_NAME, Example, ExampleQuerySet
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -44,8 +44,6 @@ MAX_EXAMPLES: Final = 50
 """The maximum number of examples of a resource."""
 MAX_CONTEXT: Final = 50_000
 """The maximum length of an example's context as JSON."""
-MAX_NAME: Final = 80
-"""The maximum length of an example's name."""
 
 
 class ExampleConflict(VersioningError):
@@ -182,9 +180,9 @@ def _checked_name(name: str) -> str:
     name = " ".join(name.split())
     if not name:
         raise Invalid.field("example_name", _("An example needs a name."))
-    if len(name) > MAX_NAME or not name.isprintable():
+    if len(name) > MAX_EXAMPLE_NAME or not name.isprintable():
         message = _("The name of an example is a line of up to %(count)d characters.")
-        raise Invalid.field("example_name", message % {"count": MAX_NAME})
+        raise Invalid.field("example_name", message % {"count": MAX_EXAMPLE_NAME})
     return name
 
 

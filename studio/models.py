@@ -72,14 +72,18 @@ class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
         return self.filter(user_id=user_id, kind=kind).order_by(ByName("name"), "pk")
 
 
+MAX_FILTER_NAME: Final = 80
+MAX_QUERY: Final = 2_000
+
+
 class SavedFilter(models.Model):
     """A person's named filter of a list. Others do not see it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
     """The slug of the kind whose list it filters."""
-    name = models.CharField(max_length=80)
-    query = models.CharField(max_length=2000)
+    name = models.CharField(max_length=MAX_FILTER_NAME)
+    query = models.CharField(max_length=MAX_QUERY)
     """The query string of the list, without the page."""
 
     objects = SavedFilterQuerySet.as_manager()
@@ -100,6 +104,9 @@ class ExampleQuerySet(models.QuerySet["Example"]):
         return found.order_by(ByName("name"), "pk")
 
 
+MAX_EXAMPLE_NAME: Final = 80
+
+
 class Example(models.Model):
     """A context for trying out a resource, with a name, such as "Gold customer".
 
@@ -113,7 +120,7 @@ class Example(models.Model):
     resource_id = models.CharField(max_length=200)
     identity = models.UUIDField()
     """Distinguishes the resource from a later one with the same id; `IN_CODE` for a code-defined agent."""
-    name = models.CharField(max_length=80)
+    name = models.CharField(max_length=MAX_EXAMPLE_NAME)
     context_json = models.TextField(default="{}")
     """The request context, a JSON object, in one line."""
     revision = models.PositiveIntegerField(default=1)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 MAX_ISSUER: Final = 255
+MAX_EXTERNAL_ID: Final = 255
+MAX_MAIL_TYPE: Final = 64
 
 
 class Identity(models.Model):
@@ -179,10 +181,10 @@ class DirectoryAccount(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"
     )
-    external_id = models.CharField(max_length=255, null=True, unique=True)  # noqa: DJ001  unique
+    external_id = models.CharField(max_length=MAX_EXTERNAL_ID, null=True, unique=True)  # noqa: DJ001  unique
     is_made_here = models.BooleanField(default=False)
     """Whether the directory created it, so that a sign-in with this id as its subject belongs to it."""
-    mail_type = models.CharField(max_length=64, default="work")
+    mail_type = models.CharField(max_length=MAX_MAIL_TYPE, default="work")
     mail_is_primary = models.BooleanField(default=True)
     """The directory's flag of the mail address, the only one that an account has."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)

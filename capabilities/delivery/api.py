@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from typing_extensions import TypeAliasType
 
 from capabilities.delivery import verbs
-from capabilities.delivery.models import MAX_URL, DeliveryAttempt, Webhook
+from capabilities.delivery.models import DeliveryAttempt, State, Webhook
 from capabilities.delivery.streams import (
     AsyncSubscription,
     BlockingSubscription,
@@ -23,7 +23,7 @@ from capabilities.delivery.streams import (
     follower,
     make_listener,
 )
-from capabilities.delivery.verbs import MAX_DESCRIPTION, MAX_EVENT_TYPES, MAX_ID_PREFIX, MAX_KEEP_HOURS
+from capabilities.delivery.verbs import MAX_EVENT_TYPES, MAX_KEEP_HOURS
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.errors import error_body
@@ -44,6 +44,7 @@ from versioning.api.schemas import (
     TimeOrNull,
     Uuid,
     content_etag,
+    limits,
 )
 from versioning.conf import get_editor
 from versioning.domain.access import Action
@@ -51,15 +52,14 @@ from versioning.domain.config import UNCHANGED, NotBlank
 from versioning.models import storage
 from versioning.models.search import ByteLength, together
 
-DeliveryState = TypeAliasType("DeliveryState", Literal["pending", "delivered", "failed", "cancelled"])
+STATES = tuple(State.values)
+DeliveryState = TypeAliasType("DeliveryState", Literal[STATES])  # type: ignore[valid-type]
 
 # These limits are enforced in `capabilities.delivery.verbs`, also for the studio.
 _URL = Annotated[
     NotBlank,
-    Field(
-        description="An http or https URL, without user information and fragment.",
-        json_schema_extra={"maxLength": MAX_URL},
-    ),
+    limits(Webhook.url),
+    Field(description="An http or https URL, without user information and fragment."),
 ]
 _EVENT_TYPES = Annotated[
     list[str],
@@ -74,12 +74,10 @@ _EVENT_TYPES = Annotated[
 ]
 _ID_PREFIX = Annotated[
     str | None,
-    Field(
-        description="Only events about resources whose id has this prefix.",
-        json_schema_extra={"maxLength": MAX_ID_PREFIX},
-    ),
+    limits(Webhook.id_prefix),
+    Field(description="Only events about resources whose id has this prefix."),
 ]
-_DESCRIPTION = Annotated[str | None, Field(json_schema_extra={"maxLength": MAX_DESCRIPTION})]
+_DESCRIPTION = Annotated[str | None, limits(Webhook.description)]
 
 
 class WebhookCreate(RequestSchema):

@@ -32,9 +32,9 @@ from versioning.models import DueWork, Event, Workspace, events
 from versioning.models.due_work import LEASE_SECONDS, DueWorkQuerySet, Owner
 from versioning.models.followers import Follower
 from versioning.models.personal_data import PEOPLE_MEMBERS, Erasure, PersonalData, names_in
+from versioning.models.rules import LimitedText
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 
-MAX_URL: Final = 2000
 GIVE_UP_AFTER: Final = datetime.timedelta(days=3)
 """The time without a single success after which a webhook is disabled."""
 SENDERS: Final = 2
@@ -87,12 +87,12 @@ class Webhook(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
-    url = models.CharField(max_length=MAX_URL)
+    url = models.CharField(max_length=2000)
     event_types = models.JSONField()
     """The types and patterns (`agent.*`) of the events, as given."""
     id_prefix = models.CharField(max_length=200, blank=True)
     """The prefix of the resources' ids; empty for events about anything."""
-    description = models.TextField(blank=True)
+    description = LimitedText(max_length=500, blank=True)
     enabled = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=16, choices=DisabledReason, blank=True)
     created_by = models.TextField(blank=True)

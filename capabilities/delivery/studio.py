@@ -24,7 +24,6 @@ from django.utils.translation import gettext_lazy
 
 from capabilities.delivery import verbs
 from capabilities.delivery.models import (
-    MAX_URL,
     Delivery,
     DeliveryAttempt,
     DisabledReason,
@@ -36,8 +35,6 @@ from capabilities.delivery.models import (
 )
 from capabilities.delivery.running import PING
 from capabilities.delivery.verbs import (
-    MAX_DESCRIPTION,
-    MAX_ID_PREFIX,
     MAX_KEEP_HOURS,
     Condition,
     Health,
@@ -124,7 +121,7 @@ class WebhookForm(forms.Form):
 
     url = forms.CharField(
         label=gettext_lazy("URL"),
-        max_length=MAX_URL,
+        max_length=Webhook.url.field.max_length,
         help_text=gettext_lazy(
             "Receiver URL, e.g. https://hooks.example.com/editor. Must be publicly reachable unless an "
             "administrator allows more."
@@ -133,13 +130,13 @@ class WebhookForm(forms.Form):
     description = forms.CharField(
         label=gettext_lazy("Purpose (optional)"),
         required=False,
-        max_length=MAX_DESCRIPTION,
+        max_length=Webhook.description.field.max_length,
         help_text=gettext_lazy("Helps people recognize the webhook."),
     )
     id_prefix = forms.CharField(
         label=gettext_lazy("Only ids that begin with (optional)"),
         required=False,
-        max_length=MAX_ID_PREFIX,
+        max_length=Webhook.id_prefix.field.max_length,
         help_text=gettext_lazy(
             "For example support/. Only events about matching agents and prompt blocks are sent."
         ),

@@ -22,7 +22,6 @@ from pydantic.alias_generators import to_camel
 from capabilities.delivery import running
 from capabilities.delivery.models import (
     GIVE_UP_AFTER,
-    MAX_URL,
     Delivery,
     RootKey,
     State,
@@ -41,10 +40,9 @@ from versioning.editor.resources import Who, caller_of
 from versioning.models import Membership, events
 from versioning.models.accounts import accounts
 from versioning.models.querysets import covered_by
+from versioning.models.rules import validate
 
-MAX_DESCRIPTION: Final = 500
 MAX_EVENT_TYPES: Final = 100
-MAX_ID_PREFIX: Final = 200
 RESOLVING_SECONDS: Final = 5.0
 
 
@@ -53,27 +51,22 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     The host of a URL is resolved, but only if nothing else is wrong.
     """
-    issues = list(_check_event_types(fields.get("event_types", ())))
-    for name, limit in (("url", MAX_URL), ("id_prefix", MAX_ID_PREFIX), ("description", MAX_DESCRIPTION)):
-        text = fields.get(name) or ""
-        if len(text) > limit:
-            message = Message("must not be longer than {limit} characters", limit=limit)
-            issues.append(Issue(to_camel(name), message))
-        elif "\0" in text:
-            issues.append(Issue(to_camel(name), "must not contain the character NUL"))
-    if "event_types" in fields and not fields["event_types"]:
-        issues.append(Issue("eventTypes", "must name at least one type of event"))
-    if issues:
-        raise Invalid(issues)
+    columns = {name: "" if value is None else value for name, value in fields.items()}
+    validate(Webhook(**columns), columns, _event_type_issues(fields))
     if "url" in fields:
         try:
             resolve(fields["url"], RESOLVING_SECONDS)
         except Refused as refusal:
             raise Invalid.field("url", refusal.args[0]) from None
-    return {name: "" if value is None else value for name, value in fields.items()}
+    return columns
 
 
-def _check_event_types(patterns: Sequence[str]) -> Iterator[Issue]:
+def _event_type_issues(fields: Mapping[str, Any]) -> Iterator[Issue]:
+    patterns = fields.get("event_types")
+    if patterns is None:
+        return
+    if not patterns:
+        yield Issue("eventTypes", "must name at least one type of event")
     if len(patterns) > MAX_EVENT_TYPES:
         yield Issue("eventTypes", Message("must not have more than {limit} items", limit=MAX_EVENT_TYPES))
         return

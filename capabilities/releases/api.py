@@ -15,7 +15,8 @@ from typing_extensions import TypeAliasType
 
 from capabilities.releases import items
 from capabilities.releases.items import ItemNow
-from capabilities.releases.models import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE, Release, ReleaseItem, State
+from capabilities.releases.models import MAX_ITEMS, Release, ReleaseItem, State
+from capabilities.releases.models import Action as ReleasedAction
 from capabilities.releases.rules import Problem, ReleaseChanged
 from capabilities.releases.verbs import Releases, release_etag
 from versioning.api import addresses, errors, parameters
@@ -37,17 +38,19 @@ from versioning.api.schemas import (
     TimeOrNull,
     Uuid,
     content_etag,
+    limits,
 )
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED, NotBlank
 from versioning.models.search import ByteLength, together
 
-ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])
-ReleaseState = TypeAliasType("ReleaseState", Literal["draft", "published", "reverted"])
+ACTIONS, STATES = tuple(ReleasedAction.values), tuple(State.values)
+ReleaseAction = TypeAliasType("ReleaseAction", Literal[ACTIONS])  # type: ignore[valid-type]
+ReleaseState = TypeAliasType("ReleaseState", Literal[STATES])  # type: ignore[valid-type]
 
-_TITLE = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_TITLE})]
-_DESCRIPTION = Annotated[str, Field(json_schema_extra={"maxLength": MAX_DESCRIPTION})]
+_TITLE = Annotated[NotBlank, limits(Release.title)]
+_DESCRIPTION = Annotated[str, limits(Release.description)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +207,7 @@ class ReleaseViewSet(EditorViewSet):
         "list": (
             *PAGING.parameters,
             parameters.WORKSPACE,
-            parameters.query("state", "Only in this state.", enum=State.values),
+            parameters.query("state", "Only in this state.", enum=STATES),
         ),
     }
     requests = {

@@ -14,6 +14,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.models import Workspace, events
 from versioning.models.followers import Follower
 from versioning.models.querysets import covered_by, within
+from versioning.models.rules import LimitedText
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -70,7 +71,7 @@ class Release(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     title = models.CharField(max_length=MAX_TITLE)
-    description = models.TextField(blank=True)
+    description = LimitedText(max_length=MAX_DESCRIPTION, blank=True)
     state = models.CharField(max_length=16, choices=State, default=State.DRAFT)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False

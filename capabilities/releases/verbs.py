@@ -35,7 +35,6 @@ from capabilities.releases.items import (
     refuse_too_many,
 )
 from capabilities.releases.models import (
-    MAX_DESCRIPTION,
     MAX_TITLE,
     Action,
     Release,
@@ -69,6 +68,7 @@ from versioning.editor.locking import ANY_ETAG, Change, retry_on_conflict
 from versioning.editor.pins import KeptVersions
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
+from versioning.models.rules import validate
 from versioning.models.statements import update
 from versioning.serving import overlays
 from versioning.serving.overlays import OverlaidVersion, Overlay, OverlaySelector
@@ -161,9 +161,10 @@ def create(
     release = Release(
         workspace_id=workspace,
         title=_check_title(title),
-        description=_check_description(description),
+        description=description,
         created_by_id=caller.user_id,
     )
+    validate(release, ["description"])
     new_items = pinned(releases.editor, release, items, caller)
     with events.transaction():
         store_new(release, new_items, caller)
@@ -192,7 +193,8 @@ def change(
         if title is not None:
             release.title = _check_title(title)
         if description is not None:
-            release.description = _check_description(description)
+            release.description = description
+            validate(release, ["description"])
         after = release.title, release.description
         names = zip(("title", "description"), before, after, strict=True)
         changed.extend(name for name, old, new in names if old != new)
@@ -336,14 +338,6 @@ def _check_title(text: str) -> str:
     if not title or len(title) > MAX_TITLE:
         raise Invalid.field("title", Message("must have 1 to {limit} characters", limit=MAX_TITLE))
     return title
-
-
-def _check_description(text: str) -> str:
-    if len(text) > MAX_DESCRIPTION:
-        raise Invalid.field(
-            "description", Message("must not be longer than {limit} characters", limit=MAX_DESCRIPTION)
-        )
-    return text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,10 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from typing_extensions import TypeAliasType
 
-from capabilities.review.comments import MAX_BODY, MAX_FIELD, Comments
-from capabilities.review.models import MAX_REQUIRED, Comment, ReviewPolicy, Verdict, VerdictValue
+from capabilities.review.comments import Comments
+from capabilities.review.models import MAX_REQUIRED, Comment, Review, ReviewPolicy, Verdict, VerdictValue
 from capabilities.review.policy import ReviewPolicies
-from capabilities.review.reviews import MAX_REVIEWERS, MAX_TEXT, ReviewRecord, Reviews, ReviewState
+from capabilities.review.reviews import MAX_REVIEWERS, ReviewRecord, Reviews, ReviewState
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.parameters import Paging, query
@@ -35,6 +35,7 @@ from versioning.api.schemas import (
     Time,
     TimeOrNull,
     Uuid,
+    limits,
 )
 from versioning.conf import get_editor
 from versioning.domain.access import Action
@@ -121,7 +122,7 @@ VERDICTS = tuple(VerdictValue.values)
 VerdictName = TypeAliasType("VerdictName", Literal[VERDICTS])  # type: ignore[valid-type]
 
 # These limits are enforced in `capabilities.review.reviews`, for all callers.
-_TEXT = Annotated[str, Field(json_schema_extra={"maxLength": MAX_TEXT})]
+_TEXT = Annotated[str, limits(Review.message)]
 _REVIEWERS = Annotated[
     list[str],
     Field(
@@ -310,7 +311,7 @@ class ReviewViewSet(EditorViewSet):
 
 
 # These limits are enforced in `capabilities.review.comments`, also for Python and the studio.
-_BODY = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_BODY})]
+_BODY = Annotated[NotBlank, limits(Comment.body)]
 
 
 class CommentedResource(RequestSchema):
@@ -327,10 +328,8 @@ class CommentCreate(RequestSchema):
     version_id: NotBlank
     field: Annotated[
         str | None,
-        Field(
-            description="Where in the version, such as `instructions.2.content`.",
-            json_schema_extra={"maxLength": MAX_FIELD},
-        ),
+        limits(Comment.field),
+        Field(description="Where in the version, such as `instructions.2.content`."),
     ] = None
     line: Annotated[
         int | None,
@@ -343,8 +342,8 @@ class CommentCreate(RequestSchema):
                 "The quoted words. When absent in a comment on a line: that line, or its first "
                 "{MAX_QUOTE} characters."
             ),
-            json_schema_extra={"maxLength": MAX_QUOTE},
         ),
+        limits(Comment.quote),
     ] = None
     body: _BODY
     parent: Annotated[str | None, Field(description="The comment that it replies to.")] = None

@@ -29,7 +29,6 @@ from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import kind_named
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
-from versioning.domain.texts import MAX_QUOTE, checked_text
 from versioning.domain.uuids import parse_uuid
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import retry_on_conflict
@@ -38,6 +37,7 @@ from versioning.models import Membership, VersionedResource, Workspace, events
 from versioning.models.accounts import accounts, accounts_alike, accounts_named
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
+from versioning.models.rules import validate
 from versioning.serving.grants import target_of
 from versioning.verbs import Verbs
 
@@ -221,16 +221,11 @@ def _find_alike(names: Iterable[str]) -> Any:
     return None
 
 
-MAX_BODY: Final = 10_000
-"""The maximum length of a comment."""
-MAX_FIELD: Final = 500
-
-
-def checked_body(body: str) -> str:
-    """Return the text of a comment; raises `Invalid` if it is blank, too long or cannot be stored."""
+def check_texts(*, body: str, **others: str) -> None:
+    """Raise `Invalid` if a text of a comment is too long or cannot be stored, or the main one is blank."""
     if not body.strip():
         raise Invalid.field("body", "must not be blank")
-    return checked_text("body", body, MAX_BODY)
+    validate(Comment(body=body, **others), ["body", *others])
 
 
 MOVED: Final = (
@@ -301,8 +296,7 @@ class Comments(Verbs):
         resolved. Raises `NotFound` if there is no such version, and `Invalid` for an invalid text or place.
         """
         caller = caller_of(by)
-        body, field = checked_body(body), checked_text("field", field, MAX_FIELD)
-        quote = checked_text("quote", quote, MAX_QUOTE)
+        check_texts(body=body, field=field, quote=quote)
         subject = Subject.find(self.editor, kind, resource_id, caller)
         with subject.changing():
             first = _find_first(subject, parent)
@@ -352,7 +346,8 @@ class Comments(Verbs):
             if body is not None:
                 _require_own(comment, caller)
                 if body != comment.body:
-                    comment.body, comment.updated_at = checked_body(body), timezone.now()
+                    check_texts(body=body)
+                    comment.body, comment.updated_at = body, timezone.now()
                     comment.save(update_fields=["body", "updated_at"])
                     update_mentions(comment, _record("changed", comment, subject))
             if resolved is not None:

@@ -22,9 +22,14 @@ from versioning.domain.overrides import IN_CODE
 from versioning.domain.texts import MAX_QUOTE, clip
 from versioning.models import Workspace, events
 from versioning.models.personal_data import names_in, rows_of_person
+from versioning.models.rules import LimitedText
 from versioning.models.versioned import find_model
 
 R = TypeVar("R", bound=models.Model)
+MAX_TEXT: Final = 10_000
+"""The maximum length of a message to reviewers, and of a verdict's text."""
+MAX_BODY: Final = 10_000
+"""The maximum length of a comment."""
 
 
 def columns_about(resource: Target) -> dict[str, Any]:
@@ -217,7 +222,7 @@ class Review(AboutResource):
     """The digest of the version's configuration."""
     base_version_id = models.CharField(max_length=80, blank=True)
     """The version that was live when the review was requested; empty if none was."""
-    message = models.TextField(blank=True)
+    message = LimitedText(max_length=MAX_TEXT, blank=True)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -308,7 +313,7 @@ class Verdict(AboutResource):
     """The author; null if the account was deleted, and then the verdict no longer counts."""
     author_name = models.TextField()
     verdict = models.CharField(max_length=16, choices=VerdictValue.choices)
-    body = models.TextField(blank=True)
+    body = LimitedText(max_length=MAX_TEXT, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = VerdictQuerySet.as_manager()
@@ -375,17 +380,12 @@ class Look(models.Model):
         return f"{self.user_id} at {self.review_id}: {self.version_id}"
 
 
-class QuoteField(models.TextField):  # type: ignore[type-arg]  # no type at run time
+class QuoteField(LimitedText):
     """A text of which only the beginning is selected, because some stored ones are a megabyte long."""
 
     def select_format(self, compiler: Any, sql: str, params: Any) -> tuple[str, Any]:
         """Return the SQL that selects the column."""
         return f"SUBSTR({sql}, 1, {MAX_QUOTE})", params
-
-    def deconstruct(self) -> Any:
-        """Return the arguments for migrations: the column is an ordinary one."""
-        name, _path, args, kwargs = super().deconstruct()
-        return name, "django.db.models.TextField", args, kwargs
 
 
 class CommentQuerySet(AboutResourceQuerySet["Comment"]):
@@ -406,15 +406,15 @@ class Comment(AboutResource):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     version_id = models.CharField(max_length=80)
     version_number = models.PositiveIntegerField()
-    field = models.TextField(blank=True)
+    field = LimitedText(max_length=500, blank=True)
     """The place in the configuration, such as `instructions.2.content`; empty for the whole version."""
     line = models.PositiveIntegerField(null=True)
     """The number of the line in the field, from 1."""
     start = models.PositiveIntegerField(null=True, editable=False)
     """The offset of the quotation in the field, in characters; null if it is not in a text."""
-    quote = QuoteField(blank=True)
+    quote = QuoteField(max_length=MAX_QUOTE, blank=True)
     """The commented text, as it was."""
-    body = models.TextField()
+    body = LimitedText(max_length=MAX_BODY)
     parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="replies")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"

@@ -39,7 +39,6 @@ from versioning.domain.events import Reach, Target, VersionName
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind, kind_named
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
-from versioning.domain.texts import checked_text
 from versioning.domain.uuids import parse_uuid
 from versioning.editor.catalog.criteria import Viewer, among
 from versioning.editor.catalog.filters import Filter
@@ -49,6 +48,7 @@ from versioning.models import Membership, VersionedResource, events
 from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
+from versioning.models.rules import validate
 from versioning.models.versioned import MODELS_BY_SLUG
 from versioning.serving.grants import Named, target_of
 from versioning.serving.resolution import find_version
@@ -113,8 +113,6 @@ def version_under_review(subject: Subject) -> Snapshot | None:
         return None
 
 
-MAX_TEXT: Final = 10_000
-"""The maximum length of a message to reviewers, and of a verdict's text."""
 MAX_REVIEWERS: Final = 50
 
 
@@ -446,7 +444,8 @@ def ask(
             "This agent is exactly as its code defines it: there is no version to review.",
             code="no_override",
         )
-    message = checked_text("message", message.strip(), MAX_TEXT)
+    message = message.strip()
+    validate(Review(message=message), ["message"])
     with changing(collection, resource_id, Right.SAVE, by) as change:
         resource = change.resource
         target = target_of(resource, reviews.editor.code)
@@ -592,11 +591,8 @@ def give_verdict(
     or suggested its wording.
     """
     by = caller_of(by)
-    if verdict not in VerdictValue.values:
-        raise Invalid.field(
-            "verdict", Message("must be one of {values}", values=", ".join(VerdictValue.values))
-        )
-    body = checked_text("body", body.strip(), MAX_TEXT)
+    body = body.strip()
+    validate(Verdict(verdict=verdict, body=body), ["verdict", "body"])
     with changing_review(reviews, review_id, Right.PUBLISH, by) as subject:
         version = _under_review(subject, version_id)
         named = named_by(subject.resource, version)

@@ -19,9 +19,9 @@ from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.events import Reach, Target
 from versioning.models import Workspace, events
 from versioning.models.messages import MessageField
+from versioning.models.rules import LimitedText
 
 MAX_REASON: Final = 1000
-MAX_NAME: Final = 64
 MAX_TEXT: Final = 200
 MAX_COMMENT: Final = 2048
 """In bytes of UTF-8."""
@@ -85,7 +85,7 @@ class Rollout(models.Model):
     """The user name at the time, which outlives the account. Empty for the application."""
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
-    reason = models.TextField(blank=True)
+    reason = LimitedText(max_length=MAX_REASON, blank=True)
     live_version_id = models.CharField(max_length=80, blank=True, default="", db_default="")
     """The version for all others; empty for a rollout that is older than this column."""
     usage_before = models.JSONField(null=True)
@@ -300,10 +300,10 @@ class Feedback(models.Model):
     """Empty for the version defined in code."""
     arm = models.CharField(max_length=64, blank=True)
     run_id = models.UUIDField(null=True)
-    name = models.CharField(max_length=MAX_NAME)
+    name = models.CharField(max_length=64)
     value: Any = models.JSONField()
     """A number, a text or a boolean."""
-    comment = models.TextField(blank=True)
+    comment = LimitedText(max_length=MAX_COMMENT, blank=True)
     external_id = models.CharField(max_length=MAX_TEXT, null=True)  # noqa: DJ001  null is not unique
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"

@@ -12,12 +12,11 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared.arms import Arm, place_arms, refuse_path, reweight_arms
 
 from capabilities.rollouts.ending import refuse_running, target
-from capabilities.rollouts.models import MAX_REASON, Rollout, RolloutQuerySet, RolloutStep, State
+from capabilities.rollouts.models import Rollout, RolloutQuerySet, RolloutStep, State
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind, kind_named
 from versioning.domain.snapshots import Snapshot
-from versioning.domain.texts import checked_text
 from versioning.domain.uuids import parse_uuid
 from versioning.editor import gate
 from versioning.editor.catalog.criteria import Viewer, among
@@ -27,6 +26,7 @@ from versioning.editor.locking import Change, changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.models.querysets import within
+from versioning.models.rules import validate
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
@@ -176,7 +176,7 @@ def reweigh(
 def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLICATION) -> Rollout:
     """Serve the active version to everyone again; raises `RolloutEnded`."""
     by, reason = caller_of(by), reason.strip()
-    checked_text("reason", reason, MAX_REASON)
+    validate(Rollout(reason=reason), ["reason"])
     with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
         rollout.end(State.STOPPED, by, target(locked.resource), reason=reason)
     return rollout

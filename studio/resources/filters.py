@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared.text_keys import caseless
 
 from studio.kinds import AGENT, KINDS_BY_SLUG, StudioKind
-from studio.models import SavedFilter
+from studio.models import MAX_FILTER_NAME, MAX_QUERY, SavedFilter
 from studio.named import Place, person_name
 from studio.resources.rows import STATES, VISIBILITIES, chosen_value
 from studio.views import StudioPage
@@ -291,8 +291,6 @@ def matching(fields: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wante
 
 MAX_FILTERS: Final = 30
 """The maximum number of saved filters of a person for a list."""
-MAX_NAME: Final = 80
-MAX_QUERY: Final = 2_000
 _KEY: Final = re.compile(r"[0-9]{1,15}")
 
 
@@ -340,8 +338,8 @@ class FiltersPage(StudioPage):
     def _problem(self, name: str) -> str:
         if not name or not name.isprintable():
             return _("Give it a name.")
-        if len(name) > MAX_NAME:
-            return _("A name has %(most)s characters at most.") % {"most": MAX_NAME}
+        if len(name) > MAX_FILTER_NAME:
+            return _("A name has %(most)s characters at most.") % {"most": MAX_FILTER_NAME}
         return ""
 
     def _problem_of_query(self, query: str) -> str:
@@ -376,5 +374,5 @@ class FiltersPage(StudioPage):
             about=about,
             name=name,
             query=query,
-            max_name=MAX_NAME,
+            max_name=MAX_FILTER_NAME,
         )

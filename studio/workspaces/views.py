@@ -31,6 +31,7 @@ from versioning.domain.errors import Forbidden, Invalid, Message, Usernames
 from versioning.editor import Workspaces
 from versioning.editor.workspaces import list_admins, memberships_beyond, with_member_counts, workspaces_with
 from versioning.models import WorkerHeartbeat, Workspace
+from versioning.models.invitations import MAX_NAME as MAX_USERNAME
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 class InviteForm(forms.Form):
     username = forms.CharField(
         label=_("User name"),
-        max_length=150,
+        max_length=MAX_USERNAME,
         help_text=_(
             "The user name of an existing or a new account. No one becomes a member before accepting."
         ),

@@ -268,6 +268,11 @@ def _without_null(member: JsonSchemaValue) -> JsonSchemaValue:
     return member
 
 
+def limits(field: Any) -> Any:
+    """Return what documents the limit of a model's text field, such as `Release.title`, in a schema."""
+    return Field(json_schema_extra={"maxLength": field.field.max_length})
+
+
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 Action = TypeAliasType("Action", Literal["read", "run", "write", "publish", "admin", "directory"])

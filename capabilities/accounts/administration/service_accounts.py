@@ -18,6 +18,7 @@ from studio.workspaces.views import WorkspacePage
 from versioning.domain.access import Role
 from versioning.domain.errors import NotFound
 from versioning.models import ApiKey, Membership
+from versioning.models.invitations import MAX_NAME as MAX_USERNAME
 
 PER_PAGE: Final = 50
 
@@ -25,7 +26,7 @@ PER_PAGE: Final = 50
 class ServiceAccountForm(forms.Form):
     username = forms.CharField(
         label=gettext_lazy("User name"),
-        max_length=150,
+        max_length=MAX_USERNAME,
         help_text=gettext_lazy(
             "Shown in the history and the activity, for example deploy-bot. It cannot be changed later."
         ),

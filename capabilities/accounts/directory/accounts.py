@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from capabilities.accounts.directory.scim import Changes, ScimError, invalid
-from capabilities.accounts.models import DirectoryAccount
+from capabilities.accounts.models import MAX_EXTERNAL_ID, MAX_MAIL_TYPE, DirectoryAccount
 from versioning.domain.access import Caller, Role
 from versioning.domain.errors import Invalid
 from versioning.domain.texts import clip
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_NAME: Final = 150
-MAX_EXTERNAL_ID: Final = 255
-MAX_MAIL_TYPE: Final = 64
 MISSING: Final = "There is no such user."
 
 

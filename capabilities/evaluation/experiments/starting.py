@@ -44,6 +44,7 @@ from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
+from versioning.models.rules import validate
 from versioning.runtime.observing import PricedModel, Prices
 from versioning.verbs import Verbs
 
@@ -475,6 +476,7 @@ def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Ex
         updated_at=now,
         started_at=None if given.get("start", True) else now,
     )
+    validate(row, ["name"])
     if target.lock is not None:
         row.lock_json, row.lock_digest = canonical.dump(target.lock), target.lock["digest"]
         row.target_digest = target_digest(target.lock)

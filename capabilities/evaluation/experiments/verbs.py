@@ -52,6 +52,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.editor.saving import workspace_for
 from versioning.models import events
 from versioning.models.querysets import covered_by, within
+from versioning.models.rules import validate
 from versioning.models.storage import give_back
 from versioning.runtime.calls import Stop, stoppable
 from versioning.verbs import Verbs
@@ -132,6 +133,7 @@ def describe_experiment(
     with changing_experiment(experiment_id, dataset_id, by) as experiment:
         if "name" in changes:
             experiment.name = changes["name"] or ""
+            validate(experiment, ["name"])
         experiment.set({name: value for name, value in changes.items() if name != "name"})
         experiment.updated_at = timezone.now()
         experiment.save(update_fields=["name", "settings_json", "updated_at"])

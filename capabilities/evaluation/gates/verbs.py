@@ -41,6 +41,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.editor.saving import workspace_for
 from versioning.models import Agent, PromptBlock, events
 from versioning.models.followers import Follower
+from versioning.models.rules import validate
 from versioning.serving.grants import target_of
 from versioning.serving.overlays import read_overlay
 from versioning.verbs import Verbs
@@ -306,6 +307,7 @@ def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> No
     for name in PLAIN:
         if name in given:
             setattr(gate, name, given[name])
+    validate(gate, ["tool_policy", "too_few", "bypass"])
     if "dataset_id" in given:
         gate.dataset = _find_dataset(given["dataset_id"], gate.workspace_id, by)
     _set_conditions(gate, given)

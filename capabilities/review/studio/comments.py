@@ -15,8 +15,8 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from capabilities.review.comments import MAX_BODY, Comments, Subject, replaced, split_suggestion, with_wording
-from capabilities.review.models import Comment, OtherAuthor, Review, columns_about
+from capabilities.review.comments import Comments, Subject, replaced, split_suggestion, with_wording
+from capabilities.review.models import MAX_BODY, Comment, OtherAuthor, Review, columns_about
 from capabilities.review.places import Hint, located, top, value_at, with_text
 from capabilities.review.reviews import Reviews
 from capabilities.review.studio import threads

@@ -10,8 +10,8 @@ from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from capabilities.review.models import Review
-from capabilities.review.reviews import MAX_TEXT, Reviews
+from capabilities.review.models import MAX_TEXT, Review
+from capabilities.review.reviews import Reviews
 from capabilities.review.studio.pages import ReviewsPage, people_to_ask, reviewers_in
 from studio.bulk import AskForm, BulkPage, ChosenResource, with_changes
 from studio.forms.inputs import typed_text

@@ -18,8 +18,16 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from capabilities.review.models import MAX_REQUIRED, Bypass, Comment, Look, ReviewPolicy, VerdictValue
-from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState
+from capabilities.review.models import (
+    MAX_REQUIRED,
+    MAX_TEXT,
+    Bypass,
+    Comment,
+    Look,
+    ReviewPolicy,
+    VerdictValue,
+)
+from capabilities.review.reviews import ReviewRecord, Reviews, ReviewState
 from capabilities.review.studio.panels import OWN_PAGE, WAITING, waiting_for
 from capabilities.review.studio.wording import (
     CHIPS,

@@ -19,10 +19,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from capabilities.review.models import Comment, OtherAuthor, Review, ReviewPolicy, Verdict, VerdictValue
+from capabilities.review.models import (
+    MAX_TEXT,
+    Comment,
+    OtherAuthor,
+    Review,
+    ReviewPolicy,
+    Verdict,
+    VerdictValue,
+)
 from capabilities.review.outcomes import judge_versions, judged_version
 from capabilities.review.policy import ReviewRequired, read_policy
-from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState, read_standings
+from capabilities.review.reviews import ReviewRecord, Reviews, ReviewState, read_standings
 from capabilities.review.studio.wording import (
     CHIPS,
     ReviewLine,

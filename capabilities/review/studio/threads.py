@@ -17,8 +17,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from capabilities.review.comments import MAX_BODY, MENTION, composed, is_own, possible_names, split_suggestion
-from capabilities.review.models import NOT_IN_A_ROW, Comment, Mention, about_own_work
+from capabilities.review.comments import MENTION, composed, is_own, possible_names, split_suggestion
+from capabilities.review.models import MAX_BODY, NOT_IN_A_ROW, Comment, Mention, about_own_work
 from capabilities.review.places import (
     Content,
     Hint,

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from capabilities.rollouts.feedback.verbs import About, Feedbacks
-from capabilities.rollouts.models import MAX_NAME, MAX_TEXT
+from capabilities.rollouts.models import MAX_TEXT, Feedback
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
 from versioning.api.parameters import Paging
@@ -23,6 +23,7 @@ from versioning.api.schemas import (
     Source,
     Time,
     UuidOrNull,
+    limits,
 )
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED
@@ -40,7 +41,7 @@ class FeedbackCreate(RequestSchema):
         UNCHANGED
     )
     arm: NotEmpty = UNCHANGED
-    name: Annotated[NotEmpty, Field(json_schema_extra={"maxLength": MAX_NAME})]
+    name: Annotated[NotEmpty, limits(Feedback.name)]
     value: Annotated[Any, Described(Value)]
     comment: str = UNCHANGED
     external_id: Annotated[

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from editor_client.shared import scores as shared
 
 from capabilities.rollouts.counting import RECORDER, SECONDS, reference
-from capabilities.rollouts.models import MAX_COMMENT, MAX_NAME, MAX_TEXT, Feedback, ServedRun
+from capabilities.rollouts.models import MAX_COMMENT, MAX_TEXT, Feedback, ServedRun
 from capabilities.rollouts.usage.verbs import about_versions, version_reported_by
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.agents import AGENT
@@ -24,6 +24,7 @@ from versioning.domain.uuids import parse_uuid
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
+from versioning.models.rules import validate
 from versioning.verbs import Verbs
 
 Value = float | str | bool
@@ -162,18 +163,16 @@ class Feedbacks(Verbs):
 def _check(name: str, value: Value, comment: str, external_id: str | None) -> None:
     if not name.strip():
         raise Invalid.field("name", "must not be blank")
-    checked_text("name", name, MAX_NAME)
+    given = Feedback(name=name, comment=comment, external_id=external_id)
+    validate(given, ["name", "comment", "external_id"])
     if not isinstance(value, str | int | float):  # a boolean is an int in Python
         raise Invalid.field("value", "must be a number, a text, true or false")
     if isinstance(value, str):
         checked_text("value", value, MAX_TEXT)
     elif not abs(value) < MAX_NUMBER:
         raise Invalid.field("value", "must be a number below 2**53, or a text")
-    checked_text("comment", comment, MAX_COMMENT)
     if len(comment.encode(errors="replace")) > MAX_COMMENT:
         raise Invalid.field("comment", Message("must not be longer than {limit} bytes", limit=MAX_COMMENT))
-    if external_id is not None:
-        checked_text("externalId", external_id, MAX_TEXT)
 
 
 def _run(run_id: str) -> ServedRun:
