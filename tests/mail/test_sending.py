@@ -124,11 +124,11 @@ def test_only_a_worker_that_is_killed_after_sending_sends_it_twice_as_the_same_m
 def test_settings_that_cannot_be_used_are_refused_without_the_password(settings: Settings) -> None:
     for url, public, said in [
         ("smtp://mail.example.com", "", "EDITOR_PUBLIC_URL is not"),
-        ("mail.example.com", ADDRESS, "names no mail server"),
-        ("smtp://", ADDRESS, "names no mail server"),
-        ("smtp://u:hunter2@mail.example.com:port", ADDRESS, "names no mail server"),
-        ("imap://u:hunter2@mail.example.com", ADDRESS, "names no mail server"),
-        ("smtp://u:hunter2@mail.example.com?timeout=1", ADDRESS, "names no mail server"),
+        ("mail.example.com", ADDRESS, "is not the URL of a mail server"),
+        ("smtp://", ADDRESS, "is not the URL of a mail server"),
+        ("smtp://u:hunter2@mail.example.com:port", ADDRESS, "is not the URL of a mail server"),
+        ("imap://u:hunter2@mail.example.com", ADDRESS, "is not the URL of a mail server"),
+        ("smtp://u:hunter2@mail.example.com?timeout=1", ADDRESS, "is not the URL of a mail server"),
         ("", "editor.example.com", "an address such as https"),
         ("", f"{ADDRESS}/?a=b", "an address such as https"),
     ]:
