@@ -1,4 +1,4 @@
-"""Saves beside runs, and the first run of a process.
+"""Saves during runs, and the first run of a process.
 
     python -m benchmarks.runs [SECONDS]      # of each measurement, 10 when absent
 
@@ -153,7 +153,7 @@ def processor_seconds(service: Service) -> float:
 
 
 def saves_beside_runs(bench: Bench, provider: Provider, key: str) -> None:
-    """Print how long saves take alone and beside runs."""
+    """Print how long saves take alone and during runs."""
     provider.seconds = MODEL_SECONDS
     alone = 0.0
     for number in CALLERS:

@@ -54,7 +54,7 @@ def reads_beside(
     """Measure reads without streams and then with them, while versions are published."""
     with publishing(service, bench.key):
         alone = figures(reads(service, bench.key))
-    yield Row(bench.name, "a read beside publishes", shown(alone))
+    yield Row(bench.name, "a read during publishes", shown(alone))
     for name, (hub, number) in crowds.items():
         with listening(hub.url, keys, number), publishing(service, bench.key):
             beside = figures(reads(service, bench.key))

@@ -1,5 +1,5 @@
-"""What can be left out: a Django application for each capability, removed by its line in `INSTALLED_APPS`.
+"""Optional parts: a Django application for each capability, removed by its line in `INSTALLED_APPS`.
 
-Each declares its additions in `apps.py` (`versioning.capabilities.EditorApp`). It imports from the studio
-and the core, and from a capability that its `needs` names; nothing below imports from here.
+Each declares its additions in `apps.py` (`versioning.capabilities.EditorApp`). It imports from the studio,
+the core and the capabilities in its `needs`; nothing below imports from here.
 """

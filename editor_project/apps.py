@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class ProjectConfig(EditorApp):
-    """The deployment: what belongs to processes and their environment, and to no capability."""
+    """The deployment: processes and their environment, independent of capabilities."""
 
     name = "editor_project"
     verbose_name = "Deployment"

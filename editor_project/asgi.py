@@ -19,7 +19,7 @@ from editor_project.server.preloading import preload_process  # noqa: E402
 
 
 def preload_in_background(**_signal: Any) -> None:
-    """Load what `serve` loads after its start; called by the first request of a process, after any fork."""
+    """Preload like `serve` after its start; called by the first request of a process, after any fork."""
     request_started.disconnect(preload_in_background)
     Thread(target=preload_process, name="preload", daemon=True).start()
 

@@ -15,11 +15,11 @@ HIGHEST_PORT: Final = 65535
 _ADDRESS: Final = r"(\[[0-9a-fA-F:]+\]|[^\s:]+):[0-9]{1,5}"
 
 KEY: Final = re.compile(r"ek_[A-Za-z0-9_-]{43}")
-"""An API key as the editor makes it."""
+"""The form of the editor's API keys."""
 
 
 def _check_key(name: str, value: str) -> None:
-    """Raise `ImproperlyConfigured` for what is no key; the sentence does not repeat it."""
+    """Raise `ImproperlyConfigured` for an invalid key, without repeating it."""
     if value and not KEY.fullmatch(value):
         raise ImproperlyConfigured(
             f"{name} has to be ek_ and 43 of the characters A-Z, a-z, 0-9, _ and -, chosen at random."
@@ -35,7 +35,7 @@ def _check_address(name: str, value: str) -> None:
 def check_prefix(**_options: Any) -> list[CheckMessage]:
     """Return an error for a prefix of the API below which the service has other addresses.
 
-    This is a Django system check; a project with addresses of its own does not install this application.
+    This is a Django system check; a project with its own addresses does not install this application.
     """
     first = str(settings.EDITOR_API_PREFIX).partition("/")[0]
     taken = {"studio", "scim", "healthz", "readyz", settings.STATIC_URL.strip("/")}

@@ -45,7 +45,7 @@ def page(request: HttpRequest, name: str = INDEX) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=300)
 def index_for_models(request: HttpRequest) -> HttpResponse:
-    """Return the links to the pages on the shelves, as llmstxt.org describes it."""
+    """Return the links to the pages of the documentation, in the format of llmstxt.org."""
     lines = ["# The editor", "", f"> {SUMMARY}"]
     for folder in SHELVES:
         lines += ["", f"## {folder.capitalize()}", ""]

@@ -17,7 +17,7 @@ _DATABASES: Final = ("django.db.backends.postgresql", "django.db.backends.sqlite
 _NUMBERS: Final = {int: "a whole number", float: "a number"}
 _NO: Final = frozenset({"", "off", "false", "no", "n", "0"})
 _OF_THE_CLIENT: Final = frozenset({"EDITOR_API_KEY", "EDITOR_URL"})
-"""What programs that call an editor read from the same environment."""
+"""Variables of programs that call an editor, in the same environment."""
 
 
 class Environment(environ.Env):
@@ -31,10 +31,10 @@ class Environment(environ.Env):
                 raise ImproperlyConfigured(f"{var} has to be on or off, not {self.ENVIRON[var]!r}.")
         try:
             if cast is float and var in self.ENVIRON:
-                return float(self.ENVIRON[var])  # the library drops what is no digit: 4s, 1e3
+                return float(self.ENVIRON[var])  # the library drops other characters than digits: 4s, 1e3
             return super().get_value(var, cast, *options, **more)
         except ValueError as error:
-            wanted = _NUMBERS.get(cast, "something that can be read")
+            wanted = _NUMBERS.get(cast, "a valid value")
             raise ImproperlyConfigured(f"{var} has to be {wanted}, not {self.ENVIRON[var]!r}.") from error
 
     def setting(self, setting: Setting) -> Any:
@@ -73,7 +73,7 @@ class Environment(environ.Env):
 
 
 def _without_password(url: str) -> str:
-    """Return what of the URL of a database may be shown: not the part in which a password stands."""
+    """Return the part of a database URL that may be shown, without the password."""
     if not url:
         return "it is empty"
     scheme, found, _ = url.partition("://")
@@ -81,7 +81,7 @@ def _without_password(url: str) -> str:
 
 
 def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) -> list[CheckMessage]:
-    """Return an error for each variable `EDITOR_…` that is no setting: a misspelt one would do nothing.
+    """Return an error for each variable `EDITOR_…` that is not a setting and so has no effect.
 
     This is a Django system check, which commands run before they begin.
     """

@@ -15,7 +15,7 @@ from versioning.api import errors
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Respond where no page is: to a person's browser with a page, otherwise with JSON."""
+    """Respond to an unknown address: to a person's browser with a page, otherwise with JSON."""
     is_browser = "text/html" in request.headers.get("Accept", "") and not error_pages.wants_json(request)
     if not is_browser or request.path.startswith(f"/{settings.EDITOR_API_PREFIX}/"):
         return errors.not_found(request, exception)

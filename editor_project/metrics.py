@@ -1,6 +1,6 @@
-"""What one process counts, in files that all processes of a parent share.
+"""The metrics of one process, in files that all processes of a parent share.
 
-The library is imported only where metrics are on: `PROMETHEUS_MULTIPROC_DIR` has to be set before that.
+The library is imported only if metrics are enabled: `PROMETHEUS_MULTIPROC_DIR` has to be set before that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from versioning.runtime.observing import RunUse
 
 FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable by which the library and the processes of a parent know the folder."""
+"""The variable with the folder, for the library and the processes of a parent."""
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _OTHER: Final = "other"
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -32,7 +32,7 @@ _RESULTS: Final = {
     "editor_deliveries_total": ("delivered", "failed"),
     "editor_sign_ins_total": ("succeeded", "failed"),
 }
-"""The results that are counted from zero on: the first failure then is an increase that an alert can see."""
+"""The results that are counted from zero, so that an alert sees the first failure as an increase."""
 
 
 class PrometheusMeter:
@@ -41,7 +41,7 @@ class PrometheusMeter:
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415  as above
 
-        registry = CollectorRegistry()  # the files are what is read
+        registry = CollectorRegistry()  # only the files are read
         counters = {
             "editor_http_requests_total": ("Answered requests.", ("route", "method", "status")),
             "editor_answer_cache_total": ("Reads, by how they were answered.", ("result",)),
@@ -98,7 +98,7 @@ def _with(metric: Any, labels: dict[str, str]) -> Any:
 
 
 def enable() -> None:
-    """Count in this process, if its parent has a folder for that."""
+    """Enable metrics in this process, if its parent has a folder for them."""
     if not os.environ.get(FOLDER):
         return
     telemetry.use_meter(PrometheusMeter())
@@ -120,7 +120,7 @@ def sample() -> None:
 
 @lru_cache(maxsize=4096)
 def route_template(path: str) -> str:
-    """Return the template of an address, such as `/api/agents/<id>`; `other` for one that there is not."""
+    """Return the template of an address, such as `/api/agents/<id>`; `other` for an unknown one."""
     try:
         found = resolve(path).route
     except (Resolver404, ValueError):

@@ -1,6 +1,6 @@
-"""Django's middleware about people, which a request to the API with a key passes by.
+"""Django's middleware about people, skipped by API requests with a key.
 
-Such a request has no session and no one who is signed in, and browsers never send it by themselves.
+Such a request has no session and no signed-in person, and browsers never send it automatically.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HAS_KEY: Final = "has_api_key"
 
 
 class _AboutPeople(MiddlewareMixin):
-    """Leads requests with a key past the middleware beside it."""
+    """Skips the wrapped middleware for requests with a key."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         return self.get_response(request) if has_key(request) else super().__call__(request)
@@ -35,14 +35,14 @@ class Sessions(_AboutPeople, SessionMiddleware):
 
 
 class Csrf(_AboutPeople, CsrfViewMiddleware):
-    """Protection against forged requests, which rely on what browsers send by themselves."""
+    """Protection against forged requests, which rely on cookies that browsers send automatically."""
 
     def process_view(self, request: HttpRequest, *view: Any) -> Any:
         return None if has_key(request) else super().process_view(request, *view)
 
 
 class Authentication(_AboutPeople, AuthenticationMiddleware):
-    """Who is signed in."""
+    """The signed-in person."""
 
 
 class Messages(_AboutPeople, MessageMiddleware):

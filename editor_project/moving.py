@@ -51,18 +51,18 @@ def moved_models() -> list[type[models.Model]]:
 def move() -> list[Table]:
     """Copy every row of this installation into the database `TARGET`, and compare both; return the tables.
 
-    The target has the tables of this release. Raises `Refused` if it holds anything already, if the two
-    differ in the end, or if the installation was changed meanwhile; the target is then as it was.
+    The target has the tables of this release. Raises `Refused` if the target is not empty, if the two differ
+    in the end, or if the installation was changed meanwhile; the target is then unchanged.
     """
     target = connections[TARGET]
     target.ensure_connection()
-    target.execute_wrappers.clear()  # nothing is to be added to the log that moves
+    target.execute_wrappers.clear()  # the log that is moved must not change
     moved = moved_models()
     with transaction.atomic(using=TARGET):
         with _one_moment():
             position = events.position()
             refuse_if_in_use()
-            with target.cursor() as cursor:  # removes what `migrate` has made
+            with target.cursor() as cursor:  # removes rows made by `migrate`
                 for model in moved:
                     cursor.execute(f"DELETE FROM {target.ops.quote_name(model._meta.db_table)}")  # noqa: S608  ours
             for model in moved:
@@ -79,20 +79,20 @@ def move() -> list[Table]:
 
 @contextmanager
 def _one_moment() -> Iterator[None]:
-    """Read the source as it is at one moment."""
+    """Read a consistent state of the source."""
     with transaction.atomic():
-        if connection.vendor == "postgresql":  # on SQLite, the transaction is the only one that may write
+        if connection.vendor == "postgresql":  # on SQLite, only this transaction may write
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield
 
 
 def refuse_if_in_use() -> None:
-    """Raise `Refused` if the database `TARGET` holds more than `migrate` makes; it may lack tables."""
+    """Raise `Refused` if the database `TARGET` has more rows than `migrate` makes; it may lack tables."""
     tables = connections[TARGET].introspection.table_names()
     for model in map(apps.get_model, _IN_USE):
         if model._meta.db_table in tables and _rows(model, TARGET).exists():
-            raise Refused("The other database holds an installation already: name an empty one.")
+            raise Refused("The other database already contains an installation: name an empty one.")
 
 
 _IN_USE: Final = ("auth.User", "versioning.Event", "versioning.Agent", "versioning.PromptBlock")
@@ -108,7 +108,7 @@ def _copy(model: type[models.Model]) -> None:
     while some := list(islice(rows, _AT_ONCE)):
         size = connections[TARGET].ops.bulk_batch_size(fields, some)
         for begin in range(0, len(some), size):
-            # As stored: neither `save()` nor `pre_save()`, which set times, take part.
+            # As stored, without `save()` and `pre_save()`, which set times.
             query = sql.InsertQuery(model)
             query.insert_values(fields, some[begin : begin + size], raw=True)
             query.get_compiler(TARGET).execute_sql()

@@ -24,7 +24,7 @@ SECRET_KEY = env.str("SECRET_KEY", default="only-for-debugging" if DEBUG else ""
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set: put a long random text into the environment variable SECRET_KEY, "
-        "the same for every process of this installation (or set DEBUG=on to try things out)."
+        "the same for every process of this installation (or set DEBUG=on to try the editor out)."
     )
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
@@ -38,7 +38,7 @@ EDITOR_API_PREFIX = _read["EDITOR_API_PREFIX"].strip("/")
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
 EDITOR_HTTPS = _read["EDITOR_HTTPS"]
 
-# Without a proxy that sets it, any client could send the header, so it is not trusted then.
+# Without a proxy that sets it, any client could send the header, so it is not trusted without one.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if EDITOR_HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
 # Browsers take a cookie of such a name only over https, for this very host and all of it.

@@ -8,7 +8,7 @@ from django.urls import get_script_prefix
 
 
 class MountedStaticFilesStorage(StaticFilesStorage):
-    """Adds the path of each request to `STATIC_URL`; Django adds, and remembers, that of the first one."""
+    """Adds the path of each request to `STATIC_URL`; Django would add and cache that of the first one."""
 
     @property
     def base_url(self) -> str:

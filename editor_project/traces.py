@@ -1,6 +1,6 @@
-"""Traces by OpenTelemetry, sent by OTLP as its usual variables say.
+"""Traces by OpenTelemetry, sent by OTLP according to its usual variables.
 
-The library is imported only where traces are on: one of the variables names where they are sent.
+The library is imported only if traces are enabled: one of the variables names their destination.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class OpenTelemetryTracer:
     def span(
         self, name: str, attributes: Attributes, *, kind: str, caller: Headers | None
     ) -> Iterator[telemetry.Span]:
-        # What an error says may hold a text, so only its kind is reported.
+        # An error's message may contain a user's text, so only its kind is reported.
         with self._tracer.start_as_current_span(
             name,
             context=None if caller is None else self._propagate.extract(caller),
@@ -129,7 +129,7 @@ class OpenTelemetryTracer:
         from pydantic_ai import Agent, InstrumentationSettings  # noqa: PLC0415  20 MiB
 
         HTTPX2ClientInstrumentor().instrument(tracer_provider=self._provider)
-        if find_spec("httpx") is not None:  # what an application's tools may ask with
+        if find_spec("httpx") is not None:  # for the requests of an application's tools
             HTTPXClientInstrumentor().instrument(tracer_provider=self._provider)
         has_texts = os.environ.get(_TEXTS, "").strip().lower() == "true"
         Agent.instrument_all(
@@ -149,7 +149,7 @@ class OpenTelemetryTracer:
         many: bool,  # noqa: FBT001  Django hands it over like this
         context: dict[str, Any],
     ) -> Any:
-        """Execute a statement in a span, if anything is traced that it belongs to; values are left out."""
+        """Execute a statement in a span if it belongs to a traced operation; values are omitted."""
         if not self._trace.get_current_span().is_recording():
             return execute(sql, parameters, many, context)
         text = str(sql)
@@ -178,7 +178,7 @@ def is_installed() -> bool:
 
 
 def enable() -> None:
-    """Report spans of this process if that is wanted; after it was forked, because a thread sends them."""
+    """Report spans of this process if enabled; called after a fork, because a thread sends them."""
     if not is_wanted() or not is_installed() or telemetry.is_traced():
         return
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
@@ -192,7 +192,7 @@ def use(processor: Any) -> OpenTelemetryTracer:
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider  # noqa: PLC0415
 
     class Describe(SpanProcessor):
-        """Adds which agent runs to the spans of the agent library."""
+        """Adds the running agent to the spans of the agent library."""
 
         def on_start(self, span: Any, parent_context: Any = None) -> None:
             if "gen_ai.operation.name" in (span.attributes or {}):
@@ -210,19 +210,19 @@ def use(processor: Any) -> OpenTelemetryTracer:
 
 
 def flush() -> None:
-    """Send what is not sent yet; called before a process ends."""
+    """Send pending spans; called before a process ends."""
     for provider in _providers:
         provider.force_flush()
 
 
 def check(**_options: Any) -> list[CheckMessage]:
-    """Warn if traces are wanted and cannot be made: the variables may be those of a whole machine."""
+    """Warn if traces are enabled but cannot be made: the variables may apply to a whole machine."""
     if not is_wanted() or is_installed():
         return []
     named = next(name for name in ENDPOINTS if os.environ.get(name))
     return [
         Warning(
-            f"{named} says where traces are sent, but what makes them is not installed.",
+            f"{named} names the destination of traces, but the library for them is not installed.",
             hint="Install editor-server[otel], or set OTEL_SDK_DISABLED=true.",
             id="editor.W001",
         )

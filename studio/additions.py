@@ -1,4 +1,4 @@
-"""What the extensions of all applications add to the studio, together."""
+"""The combined additions of all applications' extensions to the studio."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def added(of: Callable[[Extension], Iterable[T]]) -> list[T]:
-    """Return what all extensions add of a sort, in the order of the applications."""
+    """Return the additions of one type from all extensions, in the order of the applications."""
     return [addition for extension in REGISTERED for addition in of(extension)]
 
 
@@ -71,7 +71,7 @@ def tabs() -> list[WorkspaceTab]:
 
 
 def reasons() -> dict[str, str | Promise]:
-    """Return what an admin does by overruling a refusal with a reason, by the code of the refusal."""
+    """Return the name of overruling a refusal with a reason, by the code of the refusal."""
     return {code: words for extension in REGISTERED for code, words in extension.reasons.items()}
 
 
@@ -107,7 +107,7 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
 
 
 def address_of(kind: StudioKind, event: Event) -> str:
-    """Return the address of what an event is about besides its resource, or empty."""
+    """Return the address of an event's further subject, or empty."""
     return next(filter(None, (extension.event_address(kind, event) for extension in REGISTERED)), "")
 
 
@@ -151,7 +151,7 @@ def panels(shown: VersionOnPage) -> list[Panel]:
 
 
 def _find_concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> list[Concerns]:
-    """Return the functions that have rows about the resource; takes one statement, compiled once."""
+    """Return the extensions that have rows about the resource; takes one statement, compiled once."""
     resource, target = shown.resource, shown.target
     rows = []
     if resource.is_stored:

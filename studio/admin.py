@@ -1,7 +1,7 @@
-"""What is registered with the studio's site: agents, prompt blocks, workspaces, and accounts for superusers.
+"""The models on the studio's site: agents, prompt blocks, workspaces, and accounts for superusers.
 
 Each `ModelAdmin` provides its pages with `get_urls()`, none of which is Django's, except for accounts. The
-pages call `has_…_permission()` to decide what to offer; these check the roles of the editor, not Django's
+pages call `has_…_permission()` to choose their actions; these check the roles of the editor, not Django's
 permissions. The verbs of the editor check the rights of each change again.
 
 URLs contain ids in the admin's quoted form (`django.contrib.admin.utils.quote`), because an id may contain
@@ -149,7 +149,7 @@ class WorkspaceAdmin(EditorAdmin):
         return [
             # For people who cannot sign in yet.
             path("welcome/", AcceptPage.as_view(), name="versioning_workspace_accept"),
-            # Matches anything after it, too: a truncated link must not lead to another page.
+            # Also matches anything after it: a truncated link must not lead to another page.
             path("welcome/<path:token>", open_link, name="versioning_workspace_invited"),
             page("", WorkspacesPage, "changelist"),
             page("add/", CreateWorkspacePage, "add"),

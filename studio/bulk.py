@@ -21,7 +21,7 @@ from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.publishing.drafts import Changes, Draft, Texts, changes_of, drafts_by_id, find_refusals
 from studio.publishing.views import reasons
 from studio.resources.filters import MATCHING, matching
-from studio.resources.rows import chosen, value_of
+from studio.resources.rows import read_choices, value_of
 from studio.translation import translated
 from studio.views import StudioPage, safe_next_url
 from studio.workspaces.names import OfWorkspace, by_workspace, workspace_names
@@ -34,24 +34,24 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
 LATER: Final = "later"
-"""The field with the chosen resources of other workspaces, whose turn comes afterwards."""
+"""The field with the chosen resources of other workspaces, which are handled afterwards."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenResource:
     choice: Choice
     draft: Draft | None
-    """The current state; None if the resource is gone or the caller may not read its drafts."""
+    """The current state; None if the resource was deleted or the caller may not read its drafts."""
     obstacle: str = ""
     """Why the action is impossible for it; empty if it can be chosen."""
     changes: Changes | None = None
-    """What the action would make live, on pages that show it."""
+    """The changes that would go live, on pages that show them."""
     is_chosen: bool = True
     """Whether its checkbox is ticked."""
 
     @property
     def workspace_id(self) -> str:
-        """The workspace of the resource; empty if it is gone."""
+        """The workspace of the resource; empty if it was deleted."""
         return self.draft.resource.workspace_id if self.draft is not None else ""
 
     @property
@@ -82,7 +82,7 @@ class Reported:
 class AskForm:
     groups: Sequence[OfWorkspace[ChosenResource]]
     later: Sequence[str] = ()
-    """The values of the chosen resources in the other forms, which are asked about afterwards."""
+    """The values of the chosen resources in the other forms, which follow afterwards."""
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -92,7 +92,7 @@ class AskForm:
 
 
 class ChosenPage(StudioPage, ABC):
-    """Asks what to do with the resources chosen in a list, and does it once confirmed."""
+    """Confirms an action on resources chosen in a list, and performs it."""
 
     ask_template: str
     spans_workspaces = True
@@ -118,7 +118,7 @@ class ChosenPage(StudioPage, ABC):
         if MATCHING in request.POST and not is_confirmed:
             choices = matching(request.POST, self.caller, self.narrow)
         else:
-            choices = chosen(request.POST)
+            choices = read_choices(request.POST)
         if not choices:
             return self.go(self.back_address, _("Nothing was chosen."), level=messages.WARNING)
         if not is_confirmed:
@@ -158,7 +158,7 @@ class ChosenPage(StudioPage, ABC):
         return {}
 
     def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the resources with what is found out about several at once."""
+        """Return the resources with the data that is determined for several at once."""
         return resources
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
@@ -170,10 +170,10 @@ class ChosenPage(StudioPage, ABC):
 
     @property
     def later(self) -> Sequence[Choice]:
-        return chosen(self.request.POST, LATER)
+        return read_choices(self.request.POST, LATER)
 
     def go_on(self, address: str, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
-        """Go to the address, which shows the message; or ask about the resources of the next workspace."""
+        """Redirect to the address, which shows the message, or show the form for the next workspace."""
         if not self.later:
             return self.go(address, message, level=level)
         link = format_html('{} <a class="link" href="{}">{}</a>', message, address, _("Open the page"))
@@ -216,9 +216,9 @@ class BulkPage(ChosenPage):
     asks: StrPromise
     """The question, with the `count` of resources."""
     all_done: StrPromise
-    """The result with how many are `done`, if none was refused."""
+    """The message with the number `done`, if none was refused."""
     some_refused: StrPromise
-    """The result with how many are `done`, and how many were `refused`."""
+    """The message with the numbers `done` and `refused`."""
 
     def question(self, count: int) -> str:
         return str(self.asks % {"count": count})
@@ -262,7 +262,7 @@ class BulkPage(ChosenPage):
 
 
 class LabelChosenPage(BulkPage):
-    """Asks for a label and which versions get it, and sets it on each independently."""
+    """Asks for a label and its versions, and sets it on each independently."""
 
     ask_template = "studio/bulk/label.html"
     report_template = "studio/bulk/labelled.html"
@@ -275,14 +275,14 @@ class LabelChosenPage(BulkPage):
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
         return label_chosen(
-            self.editor.collection, choices, self._given["label"], live=self._given["live"], by=self.caller
+            self.editor.collection, choices, self._fields["label"], live=self._fields["live"], by=self.caller
         )
 
     def more(self) -> dict[str, Any]:
-        return self._given
+        return self._fields
 
     @property
-    def _given(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:
         return {
             "label": self.request.POST.get("label", "").strip(),
             "live": self.request.POST.get("which") == "live",
@@ -290,7 +290,7 @@ class LabelChosenPage(BulkPage):
 
 
 class TagChosenPage(BulkPage):
-    """Asks which tags to add and to remove, and changes each resource independently."""
+    """Asks for tags to add and to remove, and changes each resource independently."""
 
     ask_template = "studio/bulk/tag.html"
     report_template = "studio/bulk/tagged.html"
@@ -314,7 +314,7 @@ class TagChosenPage(BulkPage):
 
 
 class PublishChosenPage(BulkPage):
-    """Shows what would go live, and publishes exactly these versions, independently."""
+    """Shows the changes, and publishes exactly these versions, independently."""
 
     ask_template = "studio/bulk/publish.html"
     report_template = "studio/bulk/published.html"
@@ -356,13 +356,13 @@ class PublishChosenPage(BulkPage):
         return publish_chosen(self.editor.collection, choices, by=self.caller)
 
     def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        """Return the drafts that changed since they were shown, as they are now."""
+        """Return the current state of the drafts that changed since they were shown."""
         changed = [outcome.choice for outcome in outcomes if isinstance(outcome.error, EditConflict)]
-        found = self._drafts(changed)
+        drafts = self._drafts(changed)
         newest = [
             replace(choice, version_id=draft.newest.version_id, etag=None)
             for choice in changed
-            if (draft := found.get((choice.kind.slug, choice.id))) is not None
+            if (draft := drafts.get((choice.kind.slug, choice.id))) is not None
         ]
         again = [draft for draft in self.judged(self._resources(newest)) if not draft.obstacle]
         return {"again": self.detailed(again)}
@@ -371,8 +371,8 @@ class PublishChosenPage(BulkPage):
 def with_changes(
     offered: Sequence[ChosenResource], caller: Caller, texts: Texts | None = None
 ) -> list[ChosenResource]:
-    """Return chosen drafts with what publishing each would change; ticked are those that are shown whole."""
+    """Return chosen drafts with the changes of publishing each; those shown completely are ticked."""
     drafts = [offer.draft for offer in offered if offer.draft is not None]
     changes = changes_of(drafts, texts or Texts(drafts), caller)
-    shown = [(offer, changes[offer.choice.kind.slug, offer.choice.id]) for offer in offered]
-    return [replace(offer, changes=own, is_chosen=own.is_whole) for offer, own in shown]
+    with_own_changes = [(offer, changes[offer.choice.kind.slug, offer.choice.id]) for offer in offered]
+    return [replace(offer, changes=own, is_chosen=own.is_whole) for offer, own in with_own_changes]

@@ -1,7 +1,7 @@
 """Days and times in words, in the language and the time zone of the page.
 
 Every day is named with its weekday, and with its year unless that is the current one. UTC is named, because
-no clock shows it; other zones are those of the person's own clock, and the title of a time names them.
+clocks do not show it. Other zones are those of the person's own clock, and the title of a time names them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def current_zone() -> str:
 
 
 def zone_note() -> str:
-    """Return the name of the zone of the page where times must name it: UTC; empty for any other."""
+    """Return the name of the page's zone if times must name it, as for UTC; empty for any other."""
     return UTC if current_zone() == UTC else ""
 
 
@@ -109,7 +109,7 @@ def _time(at: datetime.datetime) -> str:
     return _formatted_time(at.time().replace(second=0, microsecond=0), _("H:i"), get_language())
 
 
-# Formatting takes a while, and lists have many times. The language decides the names of days and months.
+# Formatting is slow, and lists have many times. The language determines the names of days and months.
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,7 @@ from studio.marks import as_text
 from studio.translation import translated
 
 _FOREIGN: Final = ("Origin checking failed", "Referer checking failed")
-"""How Django's reasons begin when a form was sent from elsewhere."""
+"""The prefixes of Django's reasons for a form sent from elsewhere."""
 
 
 def framed(
@@ -26,7 +26,7 @@ def framed(
 ) -> TemplateResponse:
     frame = {**site.each_context(request), "page_address": "", "copy": ""}
     if request.method == "POST":
-        # The page to go back to: where the form was sent to, or was sent from if that accepts only forms.
+        # The page to return to: the target of the form, or its origin if the target accepts only forms.
         view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
         is_page = hasattr(view, "get") and "get" in getattr(view, "http_method_names", ())
         frame["page_address"] = request.get_full_path() if is_page else came_from(request)
@@ -35,7 +35,7 @@ def framed(
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Return whether a script asks for its answer in JSON, and not a browser for a page."""
+    """Return whether a script requests JSON, as opposed to a browser requesting a page."""
     return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
 
 
@@ -91,7 +91,7 @@ def came_from(request: HttpRequest) -> str:
 
 
 def own_address(address: str, otherwise: str) -> str:
-    """Return an address if it leads to a page of the studio, or else the other one."""
+    """Return an address if it is that of a studio page, or else the other one."""
     is_ours = url_has_allowed_host_and_scheme(address, None) and is_of_studio(address)
     return address if is_ours else otherwise
 

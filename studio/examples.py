@@ -1,6 +1,6 @@
 """Examples: named contexts of a resource, which the edit page, the preview and Try share.
 
-Members who may read the drafts of a resource may read its examples, and those who may save may change them.
+Members who can read the drafts of a resource may read its examples, and those who can save may change them.
 They belong to one resource and not to its id: a later resource with the same id does not inherit them.
 """
 
@@ -83,7 +83,7 @@ class Examples:
         return self.caller.may(Right.SAVE, self.workspace_id)
 
     def all(self) -> Sequence[Example]:
-        """Return them ordered by name; none for callers who may not read drafts."""
+        """Return them ordered by name; none for callers without access to drafts."""
         return list(self._stored.defer("context_json")) if self.may_read else []
 
     def get(self, example_id: str) -> Example:
@@ -94,7 +94,7 @@ class Examples:
         return found
 
     def add(self, name: str, context: Mapping[str, Any]) -> Example:
-        """Add an example. Raises `Invalid` for an invalid or taken name, and if there is too much."""
+        """Add an example. Raises `Invalid` for an invalid or taken name, and beyond the limits."""
         example = Example(
             kind=self.kind.slug,
             resource_id=self.resource_id,
@@ -204,7 +204,7 @@ def _changed_meanwhile(example: Example) -> str:
 
 
 NEVER: Final = 0
-"""The revision of no example: changes based on it are refused."""
+"""A revision that no example has: changes based on it are refused."""
 
 
 @dataclass
@@ -213,7 +213,7 @@ class ContextForm:
     examples: Examples
     posted: Input = field(default_factory=lambda: Input(""))
     chosen: Example | None = None
-    """The example that the fields began with; saving changes it."""
+    """The example from which the fields were filled in; saving changes it."""
     message: str = ""
     errors: list[str] = field(default_factory=list)
     """The errors that belong to no field."""
@@ -229,7 +229,7 @@ class ContextForm:
         return cls(controls=controls_for(configs, examples.caller, drafts=drafts), examples=examples)
 
     def take(self, sent: QueryDict) -> ContextForm:
-        """Fill in the posted fields, or the example that is named if there are no fields."""
+        """Fill in the posted fields or, without fields, the named example."""
         self.posted = controls_of(sent)
         self.name = self.posted["example_name"].as_line
         example_id = self.posted["example"].typed
@@ -285,7 +285,7 @@ class ContextForm:
 
     @property
     def keeps_open(self) -> bool:
-        """Whether to expand the controls for saving examples: an error concerns them."""
+        """Whether to expand the controls for saving examples because of an error in them."""
         return bool(self.name)
 
     @property
@@ -302,7 +302,7 @@ def etag_of(example: Example) -> str:
 def controls_for(configs: Sequence[Config], caller: Caller, *, drafts: bool) -> list[ContextControl]:
     """Return the controls for all names in configurations and in the prompt blocks that they refer to.
 
-    Prompt blocks that are too much to read are ignored.
+    Prompt blocks beyond the read limit are ignored.
     """
     blocks: list[Config] = []
     with suppress(Invalid):
@@ -315,7 +315,7 @@ def change_examples(form: ContextForm, wanted: str) -> int:
     """Perform the action of a button, if it is about examples; return the status of the answer.
 
     The form then contains a message about the result, and the typed values. Raises `NotFound` if the resource
-    is gone, and `Forbidden` for callers who may not save.
+    was deleted, and `Forbidden` for callers who cannot save.
     """
     try:
         form.message = _act(form, wanted)

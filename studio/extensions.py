@@ -51,18 +51,18 @@ class ResourceTab:
     page: str
     title: str | Promise
     reading_title: str | Promise = ""
-    """The title for people who may not save; empty for the same."""
+    """The title for people who cannot save; empty for the same."""
     right: Right | None = None
     """The right required to open it; None requires only reading the resource."""
     kinds: Callable[[StudioKind], bool] | None = None
-    """Which kinds have the page; None for all."""
+    """The kinds that have the page; None for all."""
     needs_record: bool = False
     """Whether it is hidden for an agent that only code defines."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Notice:
-    """A notice that needs attention; it stays above the pages until its cause is gone."""
+    """A notice that needs attention; it is shown above the pages until its cause is resolved."""
 
     text: str
     address: str
@@ -72,7 +72,7 @@ class Notice:
 
 
 Notices = Callable[[Caller, str | None], Iterable[Notice]]
-"""Returns the notices for a caller about a workspace; with None, about all that the caller may know."""
+"""Returns the notices for a caller about a workspace; with None, about all readable workspaces."""
 
 
 Panels = Callable[[VersionOnPage], Iterable[Panel]]
@@ -81,8 +81,8 @@ Concerns = Callable[[Mapping[str, Any]], Sequence[QuerySet[Any]]]
 """Returns the rows of an application about a resource.
 
 It receives the values of the columns that identify the resource, by their usual names: `kind`, `resource_id`
-and `identity`. They are expressions, because the rows of all applications are looked for in one statement,
-which is compiled once.
+and `identity`. They are expressions, because one statement, compiled once, searches the rows of all
+applications.
 """
 SubjectPanels = Callable[[SubjectOnPage], Iterable[Panel]]
 """Returns an application's panels on another application's page that is not about a version."""
@@ -95,17 +95,17 @@ class VersionButton:
     page: str
     """The page, like that of a `ResourceTab`; its address has the query `version`."""
     template: str
-    """The template of the button, with the `address`, the `page` on which it stands, and the `state`."""
+    """The template of the button, with its `address`, its `page`, and the `state`."""
     right: Right
     on: Collection[str] = ()
-    """The pages on which it stands (`VersionOnPage.page`), if not all."""
+    """The pages with the button (`VersionOnPage.page`), if not all."""
     off: Collection[str] = ()
-    """The pages on which it does not."""
+    """The pages without the button."""
     stylesheets: Sequence[str] = ()
     for_live: bool = False
-    """Whether it also stands on pages about the live version."""
+    """Whether it is also on pages about the live version."""
     with_panels: bool = False
-    """Whether it also stands on pages on which the application's panels were asked."""
+    """Whether it is also on pages that have the application's panels."""
     applies: Callable[[VersionOnPage], bool] | None = None
     """Returns whether the version can have it; None if any can."""
 
@@ -133,7 +133,8 @@ class Action:
     address: str
     """The address of the link; for chosen resources, where the form of the list is sent."""
     then: str = ""
-    """On the edit page, a button with this value in `after_saving` instead: it saves what is typed first."""
+    """On the edit page, a button with this value in `after_saving` instead, which saves the typed text first.
+    """
 
 
 Actions = Callable[[Caller, StudioKind, VersionedResource, Snapshot], Iterable[Action]]
@@ -148,7 +149,7 @@ Links = Callable[
 ]
 """Returns links next to versions of several resources, by the slug of the kind and the id.
 
-For callers who may read their drafts; the number of queries does not depend on the number of versions.
+For callers who can read their drafts; the number of queries does not depend on the number of versions.
 """
 
 
@@ -164,16 +165,16 @@ ChosenActions = Callable[[Caller, ChosenOn], Iterable[Action]]
 
 
 AnswerActions = Callable[[Caller], Iterable[Action]]
-"""Returns the actions on an answer. Their addresses get `tried`, as JSON, and `output` of one that was tried;
-of one on which there is feedback, `about`: what is known of it, as a JSON object."""
+"""Returns the actions on an answer. For a tried answer, their addresses get `tried`, as JSON, and `output`;
+for an answer with feedback, `about`, a JSON object with its data."""
 
 
 ForYou = Callable[[Caller], Iterable[TaskGroup]]
-"""Returns what is for the caller, a person, to do or to know; the number of queries is constant."""
+"""Returns the tasks and the news of the caller, a person; the number of queries is constant."""
 Notes = Callable[
     [Caller, StudioKind, VersionedResource, Sequence[Snapshot]], Mapping[str, Sequence[SafeString]]
 ]
-"""Returns further notes of the history on versions, by their ids; for callers who may read drafts.
+"""Returns further notes of the history on versions, by their ids; for callers with access to drafts.
 
 The number of queries does not depend on the number of versions.
 """
@@ -189,7 +190,7 @@ For lists: the number of queries does not depend on the number of resources. It 
 application's check at the gate.
 """
 EventAddress = Callable[[StudioKind, Event], str]
-"""Returns the address of what an event is about, such as a review; empty if there is no page."""
+"""Returns the address of an event's subject, such as a review; empty without a page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,9 +219,9 @@ class OverlayWords:
     """The title of the column with the overlay: “With the release”."""
     heading: str | Promise
     preview: str | Promise
-    """A sentence about what the preview shows."""
+    """A sentence about the preview."""
     trial: str | Promise
-    """A sentence about what answers."""
+    """A sentence about the answering version."""
     without: str | Promise
     """The link to the same page without the overlay."""
 
@@ -234,8 +235,8 @@ class Extension:
     own_urls: str = ""
     """The module with the URLs of pages outside workspaces, directly below the studio."""
     resource_urls: str = ""
-    """The path of a function that is given a `StudioKind`, and returns the URLs below those of its
-    resources, such as `<str:resource>/reviews/`."""
+    """The path of a function that takes a `StudioKind` and returns the URLs below those of its resources,
+    such as `<str:resource>/reviews/`."""
     pages: Sequence[MainPage] = ()
     """Its pages at the top of the studio, whose URLs are among the `own_urls`."""
     tabs: Sequence[WorkspaceTab] = ()
@@ -247,7 +248,7 @@ class Extension:
     panels_need: Right = Right.READ
     """The right that its panels and buttons require."""
     concerns: Concerns | None = None
-    """The rows that make its panels necessary: they are not asked about a resource without such a row."""
+    """The rows that make its panels necessary: they are not called for a resource without such a row."""
     buttons: Sequence[VersionButton] = ()
     subject_panels: SubjectPanels = lambda _shown: ()
     next_steps: NextSteps = lambda _caller, _kind, _resource, _version: ()
@@ -265,10 +266,10 @@ class Extension:
     named_in_events: NamedInEvents = lambda _caller, _events: {}
     way_out: WayOut = lambda _kind, _resource_id, _error: None
     reasons: Mapping[str, str | Promise] = field(default_factory=dict)
-    """By the code of a refusal of the gate that an admin may overrule with a reason, what the button of the
-    form for the reason says: “Publish without a review”."""
+    """The labels of the buttons of forms for reasons, by the code of the refusal that an admin may overrule:
+    “Publish without a review”."""
     sign_in: SignInExtension | None = None
-    """Its part in signing in."""
+    """Its additions to signing in."""
     account_pages: Sequence[MainPage] = ()
     """Its pages in the menu of the signed-in person, whose URLs are among the `own_urls`."""
     account_links: Callable[[], Sequence[Link]] = lambda: ()

@@ -44,13 +44,13 @@ _LAST: Final = {
 @cache
 def fields_with_words() -> Mapping[str, FieldWords]:
     found = dict(_FIRST)
-    for kind in KINDS:  # what the first kind says of a field counts for all others that say nothing
+    for kind in KINDS:  # the first kind's words about a field apply to all kinds without their own
         found |= {name: words for name, words in kind.words.fields.items() if name not in found}
     return {**found, **_LAST}
 
 
 def words_of(name: str, own: Mapping[str, FieldWords] = MappingProxyType({})) -> Words:
-    """Return the words of a field, of which its kind may have its own; by default, those in its name."""
+    """Return the words of a field, which its kind may define; by default, those in its name."""
     found = own.get(name) or fields_with_words().get(name)
     if found is None:
         return Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
@@ -112,7 +112,7 @@ CONDITIONS: Final[Mapping[str, StrOrPromise]] = {
     "less_than": _("%(field)s is less than %(value)s"),
     "less_than_or_equal": _("%(field)s is at most %(value)s"),
 }
-"""Conditions as they follow "when", where languages may use another order."""
+"""Conditions after "when", where languages may use another order."""
 
 OPERANDS: Final[Mapping[str, StrOrPromise]] = {
     "text": _("text"),
@@ -129,7 +129,7 @@ REASONS: Final[Mapping[str, StrOrPromise]] = {
     "missing": _("it does not exist, or you may not read it"),
     "unpublished": _("the prompt block is not published"),
 }
-"""The reasons for leaving out a block."""
+"""The reasons for omitting a block."""
 
 
 @dataclass(frozen=True, kw_only=True)

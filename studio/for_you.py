@@ -1,6 +1,6 @@
-"""What is for one person to do or to know: the groups at the top of the home page and of the notifications.
+"""The tasks and news of one person: the groups at the top of the home page and of the notifications.
 
-Applications return groups with `Extension.for_you`; they name what they are about in the words of people.
+Applications return groups with `Extension.for_you`; groups name their subjects in plain words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
 SHOWN = 5
-"""How many tasks of a group are shown; the group's page has all of them."""
+"""The number of tasks of a group that are shown; the group's page has all of them."""
 
 
 class Urgency(IntEnum):
@@ -23,37 +23,37 @@ class Urgency(IntEnum):
     RETURNED = 10
     """The person's own work, which a reviewer has returned."""
     ASKED = 20
-    """Work of others, who wait for the person."""
+    """Work of others that waits for the person."""
     STARTED = 30
     """The person's own work, which is not finished."""
     PLANNED = 40
-    """What happens by itself on the person's behalf, unless something prevents it."""
+    """Automatic work on the person's behalf, unless something prevents it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Something to do or to know about one resource or another object."""
+    """A task or a piece of news about one resource or another object."""
 
     name: str
     """The name of the object."""
     address: str
-    """The address of the page that says more; empty if there is none."""
+    """The address of the page with details; empty if there is none."""
     icon: str
     chip: tuple[str | Promise, str] | None = None
     """The state in a word, with the class of its chip."""
     said: str = ""
-    """What the other person wrote about it."""
+    """The other person's text about it."""
     about: str | SafeString = ""
-    """Who did or wants what, as part of a sentence; before the time."""
+    """The person and the action, as part of a sentence; before the time."""
     at: datetime.datetime | None = None
-    """When that was."""
+    """The time of the action."""
     notes: Sequence[str | SafeString] = ()
-    """Further sentences, such as what stands in the way."""
+    """Further sentences, such as obstacles."""
     workspace_id: str = ""
     action: str = ""
     """The title of the button; empty without one."""
     action_address: str = ""
-    """Where the button leads, if not to `address`."""
+    """The address of the button, if not `address`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class TaskGroup:
     tasks: Sequence[Task]
     """The first ones: at most `SHOWN`."""
     count: int
-    """How many there are in all."""
+    """The total number."""
     address: str = ""
     """The address of the page with all of them."""
     stylesheets: Sequence[str] = field(default_factory=tuple)
@@ -76,5 +76,5 @@ class TaskGroup:
 
 
 def in_order(groups: Sequence[TaskGroup]) -> list[TaskGroup]:
-    """Return the groups with any task, most urgent first; equally urgent ones stay in their order."""
+    """Return the groups with any task, most urgent first; equally urgent ones keep their order."""
     return sorted((group for group in groups if group.count), key=lambda one: one.urgency)

@@ -11,7 +11,6 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -36,6 +35,7 @@ from studio.extensions import Action
 from studio.field_words import in_reading_order, titles, words_of
 from studio.limits import PageBudget
 from studio.named import Place, person_name
+from studio.pages import ActionPage
 from studio.publishing.views import obstacle_to, reasons
 from studio.resources.base import ResourcePage
 from studio.resources.rows import blocks_on_page
@@ -60,7 +60,7 @@ from versioning.models import VersionedResource
 from versioning.serving.resolution import find_version
 
 MAX_PERIODS: Final = 2
-"""How many periods of a version a page shows; further ones are counted."""
+"""The number of periods of a version on a page; further ones are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveW
 
 
 def _words(period: Period, today: datetime.date, days: Collection[datetime.date]) -> str:
-    """Return a period in words, with times of day where days alone would not tell it from others."""
+    """Return a period in words, with times of day if days alone are ambiguous."""
     since, until = (moment and day_of(moment) for moment in (period.since, period.until))
     if since is not None and until is not None:
         if since == until and period.since is not None and period.until is not None:
@@ -151,7 +151,7 @@ class VersionLinksPage(ResourcePage):
 
 PER_PAGE: Final = 25
 APPLICATION: Final = "-"
-"""Stands in the address for versions saved by the application; no user name looks like this."""
+"""The word in the address for versions saved by the application; no user name looks like this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ class Item:
     links: Mapping[str, str]
     live: Sequence[LiveWords]
     is_current: bool
-    """Whether it is the version that work goes on from, so that restoring it would change nothing."""
+    """Whether it is the current version, so that restoring it would change nothing."""
     may_delete: bool
     is_from: bool
     """Whether it is preselected as one of the two versions to compare."""
@@ -181,29 +181,29 @@ class HistoryPage(VersionLinksPage):
     offers_taken_back = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         self.require(Right.READ_DRAFTS)
         history = self.collection.versions(self.resource_id, by=self.caller)
-        found = history.resource
-        if found is None:
+        stored = history.resource
+        if stored is None:
             return self.page(
                 "studio/history/history.html", title=_("History"), edit_address=self.address("change")
             )
-        lived = live_periods(self.editor.event, found, by=self.caller, cache=self.editor.cache)
-        authors = list_authors(found)
+        lived = live_periods(self.editor.event, stored, by=self.caller, cache=self.editor.cache)
+        authors = list_authors(stored)
         requested = self.filters.get("author")
         author = "" if requested == APPLICATION else requested
         among = set(lived.by_version) if self.published_only else None
         if author is not None and author not in authors:
             author, among = None, set()
-        timeline: Any = Timeline(found, history.versions, author=author, among=among)
-        page: Page[Entry] = Paginator(timeline, PER_PAGE).get_page(request.GET.get("page"))
-        items = self._items(found, list(page.object_list), lived)
+        timeline: Any = Timeline(stored, history.versions, author=author, among=among)
+        page = self.paginate(timeline, PER_PAGE)
+        items = self._items(stored, list(page.object_list), lived)
         note = f" · {zone}" if (zone := zone_note()) else ""
         return self.page(
             "studio/history/history.html",
             title=_("History"),
-            resource=found,
+            resource=stored,
             page=page,
             query=urlencode(self.filters),
             items=items,
@@ -215,18 +215,18 @@ class HistoryPage(VersionLinksPage):
             chosen_author=self.filters.get("author", ""),
             published_only=self.published_only,
             is_filtered=bool(self.filters),
-            latest=found.latest,
-            latest_address=self.address("version", found.latest_id),
-            live=found.active,
-            live_address=self.address("version", found.active_id) if found.active_id else "",
-            before=self._before(found, lived),
-            live_at=self._live_at(found, lived),
+            latest=stored.latest,
+            latest_address=self.address("version", stored.latest_id),
+            live=stored.active,
+            live_address=self.address("version", stored.active_id) if stored.active_id else "",
+            before=self._before(stored, lived),
+            live_at=self._live_at(stored, lived),
             unknown_before="" if lived.is_complete else moment_in_words(lived.known_since or timezone.now()),
             compare_address=self.address("compare"),
             history_address=self.address("history"),
             publish_address=self.address("publish"),
-            obstacle=obstacle_to(found, found.latest, self.caller),
-            panels=self.panels("history", found.latest),
+            obstacle=obstacle_to(stored, stored.latest, self.caller),
+            panels=self.panels("history", stored.latest),
         )
 
     @property
@@ -236,30 +236,32 @@ class HistoryPage(VersionLinksPage):
 
     def _live_at(self, resource: VersionedResource, lived: LivePeriods) -> dict[str, str] | None:
         """Return what was live at the requested time, in a sentence with a link; None without a time."""
-        given = self.request.GET.get("at", "")
-        if not given:
+        typed = self.request.GET.get("at", "")
+        if not typed:
             return None
         try:
-            naive = datetime.datetime.fromisoformat(given)
+            naive = datetime.datetime.fromisoformat(typed)
             moment = naive if naive.tzinfo else timezone.make_aware(naive)
             words = {"time": exactly(moment)}
         except (ValueError, OverflowError):
             return {"at": "", "sentence": _("Enter a date and a time.")}
         if moment > timezone.now():
-            return {"at": given, "sentence": _("This time is in the future.")}
+            return {"at": typed, "sentence": _("This time is in the future.")}
         version_id = lived.version_at(moment)
         if version_id is None:
-            return {"at": given, "sentence": _("It is not known what was live on %(time)s.") % words}
+            return {"at": typed, "sentence": _("It is not known what was live on %(time)s.") % words}
         if not version_id:
-            said = _("On %(time)s, the agent ran as its code defines it.") if self.code_agent else ""
-            return {"at": given, "sentence": (said or _("On %(time)s, nothing was live.")) % words}
+            sentence = _("On %(time)s, nothing was live.")
+            if self.code_agent:
+                sentence = _("On %(time)s, the agent ran as its code defines it.")
+            return {"at": typed, "sentence": sentence % words}
         try:
             title = title_of(find_version(resource, version_id))
             address = self.address("version", version_id)
         except NotFound:  # deleted since
             title, address = _("a version that has been deleted"), ""
         sentence = _("Live on %(time)s:") % words
-        return {"at": given, "sentence": sentence, "title": title, "address": address}
+        return {"at": typed, "sentence": sentence, "title": title, "address": address}
 
     @property
     def published_only(self) -> bool:
@@ -271,8 +273,8 @@ class HistoryPage(VersionLinksPage):
         return timezone.localdate()
 
     def _items(self, resource: VersionedResource, entries: Sequence[Entry], lived: LivePeriods) -> list[Item]:
-        shown = {entry.version.version_id for entry in entries}
-        both_shown = resource.has_draft and {resource.active_id, resource.latest_id} <= shown
+        listed_ids = {entry.version.version_id for entry in entries}
+        both_shown = resource.has_draft and {resource.active_id, resource.latest_id} <= listed_ids
         newest = [entry.version.version_id for entry in entries[:2]]
         to, *older = [resource.latest_id, resource.active_id] if both_shown else newest or [""]
         oldest_id = find_oldest(resource)
@@ -316,7 +318,7 @@ class HistoryPage(VersionLinksPage):
 
 
 _LINES_OF_A_BLOCK: Final = 5
-"""How many lines a block counts for, including its heading."""
+"""The number of lines that a block counts for, including its heading."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,18 +331,19 @@ class Piece:
     """The id of the referenced prompt block; empty for its own text."""
     left_out: int = 0
     path: str = ""
-    """The path of the text in the configuration, such as `instructions.2.content`; empty if it is none."""
+    """The path of the text in the configuration, such as `instructions.2.content`; empty if it is not a text.
+    """
 
 
 def split_value(name: str, value: Any, budget: PageBudget) -> list[Piece]:
     """Return the value of a field in pieces: instructions by block, other values as a whole."""
-    shown = readable(name, value)
-    if name != "instructions" or not isinstance(shown, list):
-        return [_text("", as_text(shown), "", budget, name if isinstance(value, str) else "")]
+    readable_value = readable(name, value)
+    if name != "instructions" or not isinstance(readable_value, list):
+        return [_text("", as_text(readable_value), "", budget, name if isinstance(value, str) else "")]
     pieces = []
-    for place, block in enumerate(shown, 1):
+    for place, block in enumerate(readable_value, 1):
         if budget.is_spent:
-            more = len(shown) - place + 1
+            more = len(readable_value) - place + 1
             message = ngettext("And %(count)s more block", "And %(count)s more blocks", more)
             pieces.append(Piece(title=message % {"count": more}))
             break
@@ -367,20 +370,23 @@ SEEN_TOO_LATE: Final = gettext_lazy(
 
 
 class OneVersionPage(VersionLinksPage):
+    @cached_property
     def version(self) -> Snapshot:
-        """Return the version; raises `NotFound` and `Forbidden` as reading does."""
-        wanted = self.kwargs["version"]
-        found: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
-        return found
+        """The version in the address; raises `NotFound` and `Forbidden` as reading does."""
+        version: Snapshot = self.collection.version(
+            self.resource_id, self.kwargs["version"], by=self.caller
+        ).version
+        return version
 
-    def found(self) -> VersionedResource:
-        """Return the resource, which a version always has."""
+    @property
+    def stored(self) -> VersionedResource:
+        """The resource, which a version always has."""
         if self.with_history is None:
             raise NotFound
         return self.with_history
 
     def entry(self, version: Snapshot) -> Entry:
-        resource = self.found()
+        resource = self.stored
         labels = find_labels(resource, [version]).get(version.version_id, ())
         previous = find_previous(resource, version) if self.may(Right.READ_DRAFTS) else None
         return make_entry(resource, version, labels, previous)
@@ -396,10 +402,6 @@ class OneVersionPage(VersionLinksPage):
             '<a class="link" href="{}">{}</a>', self.address("version", version.version_id), words
         )
 
-    @property
-    def expected(self) -> set[str]:
-        return {self.request.POST.get("tag", "")}
-
     def seen_too_late(self) -> HttpResponse:
         return self.back("history", str(SEEN_TOO_LATE), level=messages.ERROR)
 
@@ -409,10 +411,10 @@ class VersionPage(OneVersionPage):
         return self.show()
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        version = self.version()
-        entry, resource = self.entry(version), self.found()
+        version = self.version
+        entry, resource = self.entry(version), self.stored
         budget = PageBudget()
-        periods: Sequence[Period] = ()  # for people who may not know of other versions
+        periods: Sequence[Period] = ()  # for people without access to other versions
         if self.may(Right.READ_DRAFTS):
             lived = live_periods(self.editor.event, resource, by=self.caller, cache=self.editor.cache)
             periods = lived.by_version.get(version.version_id, ())
@@ -447,28 +449,37 @@ class VersionPage(OneVersionPage):
         )
 
 
-class RestorePage(OneVersionPage):
-    def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        try:
-            saved = self.collection.restore(self.resource_id, version, by=self.caller, expect=self.expected)
-        except EditConflict:
-            return self.seen_too_late()
+class RestorePage(ActionPage, OneVersionPage):
+    http_method_names = ("post",)
+    back_page = "history"
+    refusals = (EditConflict,)
+
+    @property
+    def done_address(self) -> str:
+        return self.address("change") if self.request.POST.get("then") == "change" else self.back_address
+
+    def act(self) -> str:
+        saved = self.collection.restore(
+            self.resource_id, self.kwargs["version"], by=self.caller, expect=self.expected
+        )
         message = _(
             "{copy} is a copy of {source}, and a draft: what is live stays live until the draft is published."
         )
         if saved.resource.repeats_live:
             message = _("{copy} is a copy of {source}, and is the same as what is live.")
-        told = format_html(message, copy=self.link(saved.version), source=self.link(self.version()))
-        next_page = "change" if request.POST.get("then") == "change" else "history"
-        return self.back(next_page, self.with_next_steps(told, saved.resource, saved.version))
+        message = format_html(message, copy=self.link(saved.version), source=self.link(self.version))
+        return self.with_next_steps(message, saved.resource, saved.version)
+
+    def refusal_in_words(self, error: Any) -> str:
+        return str(SEEN_TOO_LATE)
 
 
 class LabelsPage(VersionPage):
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         name, action = request.POST.get("name", "").strip(), request.POST.get("action")
         # A moved label keeps its state unless the switch is on.
-        wanted = action == "release" or "released" in request.POST or None
-        released = False if action == "withdraw" else wanted
+        switch = action == "release" or "released" in request.POST or None
+        released = False if action == "withdraw" else switch
         try:
             message = (
                 self.remove(name) if action == "remove" else self.attach(name, version, released=released)
@@ -477,18 +488,18 @@ class LabelsPage(VersionPage):
             return self.seen_too_late()
         except Invalid as refused:
             problem = "; ".join(translated(issue.message) for issue in refused.issues)
-            return self.show(status=400, label_typed=name, label_error=problem, label_released=wanted)
+            return self.show(status=400, label_typed=name, label_error=problem, label_released=switch)
         except Forbidden as refused:
-            self.require(Right.PUBLISH)  # people who may not set labels get an error
+            self.require(Right.PUBLISH)  # people who cannot set labels get an error
             problem = " ".join(reasons(refused))
-            return self.show(status=403, label_typed=name, label_error=problem, label_released=wanted)
+            return self.show(status=403, label_typed=name, label_error=problem, label_released=switch)
         return self.go(self.address("version", version), message)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)
-        before = self.found().labels.select_related("version").filter(name=name).first()
+        before = self.stored.labels.select_related("version").filter(name=name).first()
         _version, label = self.collection.label(
             self.resource_id, name, version_id, released=released, by=self.caller, expect=self.expected
         )
@@ -498,40 +509,50 @@ class LabelsPage(VersionPage):
             message = _("The label {label} is set and released.")
         if released is False:
             message = _("The label {label} is no longer released.")
-        told = format_html(message, label=name)
+        message = format_html(message, label=name)
         if came_from is None:
-            return told
+            return message
         where = format_html(_("It was at {version} before."), version=self.link_within(came_from))
-        return format_html("{} {}", told, where)
+        return format_html("{} {}", message, where)
 
     def remove(self, name: str) -> str:
         self.collection.unlabel(self.resource_id, name, by=self.caller, expect=self.expected)
         return _("The label %(label)s is removed.") % {"label": name}
 
 
-class DeleteVersionPage(OneVersionPage):
-    def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        found = self.version()
-        return self.page(
-            "studio/history/version_delete.html",
-            title=_("Delete %(version)s?") % {"version": reference_to(found)},
-            version=found,
-            entry=self.entry(found),
-            version_address=self.address("version", found.version_id),
-        )
+class DeleteVersionPage(ActionPage, OneVersionPage):
+    template = "studio/history/version_delete.html"
+    done_page = "history"
+    refusals = (Invalid,)
 
-    def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Delete the version; an error is shown on the version's page."""
-        title = title_of(self.version())
+    @property
+    def title(self) -> str:
+        return _("Delete %(version)s?") % {"version": reference_to(self.version)}
+
+    @property
+    def back_address(self) -> str:
+        return self.address("version", self.kwargs["version"])
+
+    def context(self) -> dict[str, Any]:
+        version = self.version
+        return {"version": version, "entry": self.entry(version)}
+
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         try:
-            self.collection.delete_version(self.resource_id, version, by=self.caller, expect=self.expected)
+            return super().post(request, **ids)
         except EditConflict:
             return self.seen_too_late()
-        except Invalid as error:
-            reason = {"version": title, "reason": translated(error.issues[0].message)}
-            message = _("%(version)s %(reason)s.") % reason
-            return self.go(self.address("version", version), message, level=messages.ERROR)
-        return self.back("history", _("%(version)s is deleted.") % {"version": title})
+
+    def act(self) -> str:
+        title = title_of(self.version)
+        self.collection.delete_version(
+            self.resource_id, self.kwargs["version"], by=self.caller, expect=self.expected
+        )
+        return _("%(version)s is deleted.") % {"version": title}
+
+    def refusal_in_words(self, error: Any) -> str:
+        problem = translated(error.issues[0].message)
+        return _("%(version)s %(reason)s.") % {"version": title_of(self.version), "reason": problem}
 
 
 class DownloadPage(ResourcePage):

@@ -1,4 +1,4 @@
-"""What `manage.py check` says about the kinds of applications as the studio shows them."""
+"""Checks of `manage.py check` for the studio's words and icons of applications' kinds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ICONS: Final = Path(__file__).parent / "static/studio/fonts/icons.txt"
 
 
 def check_words(**_options: Any) -> list[CheckMessage]:
-    """Check that the words about each kind can be loaded and are about its fields; and its icon."""
+    """Check that the words about each kind can be loaded and fit its fields, and that its icon exists."""
     icons = ICONS.read_text().split()
     problems = [problem for kind in KINDS for problem in _problems_of_words(kind)]
     if not problems:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A member of a field that is an object, with a control of its own."""
+    """A member of a field that is an object, with its own control."""
 
     name: str
     title: StrOrPromise
     help: StrOrPromise = ""
     control: str = "value"
-    """How it is typed: `value`, any JSON or a text; `line`, a text; `lines`, a list of texts; `json`;
-    `yes_no`; `choice`, one of the `options`; `rows`, a list of objects of `parts`."""
+    """The control: `value`, any JSON or a text; `line`, a text; `lines`, a list of texts; `json`; `yes_no`;
+    `choice`, one of the `options`; `rows`, a list of objects of `parts`."""
     options: Mapping[str, StrOrPromise] = field(default_factory=dict)
     parts: Sequence[Part] = ()
 
@@ -44,9 +44,9 @@ class FieldWords:
     title: StrOrPromise
     help: StrOrPromise = ""
     options: Mapping[str, StrOrPromise] = field(default_factory=dict)
-    """The values of a `choice`, each in words; an empty one is the choice of none."""
+    """The values of a `choice`, each in words; an empty value means none."""
     control: str = "json"
-    """How it is typed: `line`, `text`, `choice`, `json`, or `parts`, by the `parts` of a field.
+    """The control: `line`, `text`, `choice`, `json`, or `parts`, by the `parts` of a field.
 
     The fields of agents and blocks have their own controls.
     """
@@ -63,11 +63,11 @@ class FieldWords:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstChoice:
-    """What is chosen where one is made, instead of a text to begin with."""
+    """A choice on the page for a new resource, instead of an initial text."""
 
     field: str
     begins: Callable[[str], Config]
-    """Returns the other fields with which a new one begins, by the chosen value."""
+    """Returns the other initial fields of a new one, by the chosen value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class KindWords:
     has_changed: StrOrPromise
     """`This prompt block has changed since you opened it.`"""
     of_named: StrOrPromise = ""
-    """`of prompt block {name}`, after what belongs to it; empty for `of` and `named`."""
+    """`of prompt block {name}`, as an attribute; empty for `of` and `named`."""
     object_named: StrOrPromise = ""
     """`named` as the object of a sentence, which languages decline; empty for `named`."""
     beginning: StrOrPromise = ""
@@ -103,7 +103,7 @@ class KindWords:
     example: StrOrPromise = ""
     first_choice: FirstChoice | None = None
     fields: Mapping[str, FieldWords] = field(default_factory=dict)
-    """The words of the fields that only this kind has, or calls otherwise, in reading order."""
+    """The words of the fields that only this kind has or names differently, in reading order."""
     needs: Callable[[str, Config], bool] = lambda _name, _config: True
     """Returns whether a field is offered for a configuration; one that has a value always is."""
 

@@ -1,4 +1,4 @@
-"""The kinds of resource as the studio shows them."""
+"""The kinds of resource in the studio."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A configuration of a megabyte can have half a million lines or items. A page with all of them would be a
 hundred megabytes of HTML, which no browser opens and the server takes a minute to generate. So every page has
-a budget: everything shown is charged to it, and the rest is left out and counted.
+a budget: everything shown is charged to it, and the rest is omitted and counted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_MESSAGES: Final = 10
 
 @dataclass
 class PageBudget:
-    """How much a page may still show. An escaped character is up to six bytes of HTML."""
+    """The remaining budget of a page. An escaped character is up to six bytes of HTML."""
 
     characters: int = 300_000
     lines: int = 3_000

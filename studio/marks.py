@@ -1,8 +1,8 @@
-"""Marks in a page, in place of which names are written when the page is complete.
+"""Marks in a page, which are replaced by names when the page is complete.
 
 Templates, sentences about events, messages of the domain and applications' panels know people by their user
-names, and resources by their ids. They write a mark for each; `with_names` looks all of them up at once.
-So no page has to say beforehand whom and what it names, and what has the same name can be told apart.
+names, and resources by their ids. They write a mark for each; `with_names` looks all of them up at once. So
+pages need not declare the names in advance, and equal names can be distinguished.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ class Shown(NamedTuple):
 class Mention(Hashable, Protocol):
     @property
     def otherwise(self) -> str:
-        """What stands there outside of pages, such as in a command."""
+        """The text outside of pages, such as in a command."""
 
     @classmethod
     def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> Sequence[Shown]:
-        """Return what stands in each place; the number of queries does not depend on their number."""
+        """Return the replacement of each mark; the number of queries does not depend on their number."""
 
 
 class _Page:
     def __init__(self) -> None:
         self.token: Final = str(secrets.randbits(64))
-        """Part of every mark: no text that people write becomes a name."""
+        """Part of every mark, so that no text that people write becomes a name."""
         self.mark: Final = re.compile(f"\ue000{self.token}:([0-9]+)\ue001")
         self.mentions: dict[Mention, int] = {}
 
     def marked(self, mention: Mention) -> str:
-        """Return the mark for a mention. No filter for texts changes it, and it needs no escaping."""
+        """Return the mark for a mention. Text filters do not change it, and it needs no escaping."""
         return f"\ue000{self.token}:{self.mentions.setdefault(mention, len(self.mentions))}\ue001"
 
     def completed(
@@ -66,7 +66,7 @@ _page: ContextVar[_Page | None] = ContextVar("page", default=None)
 
 @contextmanager
 def writing() -> Iterator[_Page]:
-    """Let what is written within the block have marks, in place of which `as_text` writes names."""
+    """Allow marks in texts written within the block, which `as_text` replaces by names."""
     page = _Page()
     active = _page.set(page)
     try:
@@ -78,7 +78,7 @@ def writing() -> Iterator[_Page]:
 def with_names(
     get_response: Callable[[HttpRequest], HttpResponseBase], request: HttpRequest
 ) -> HttpResponseBase:
-    """Return the response to a request, with the names of people and resources in place of its marks."""
+    """Return the response to a request, with its marks replaced by the names of people and resources."""
     with writing() as page:
         response = get_response(request)
     if isinstance(response, HttpResponse) and page.token.encode() in response.content:
@@ -105,7 +105,7 @@ def as_text(message: str, request: HttpRequest) -> str:
 
 
 def _look_up(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
-    """Return what stands in place of the mentions; those of a class are looked up together."""
+    """Return the replacements of the mentions; those of a class are looked up together."""
     by_class: dict[type[Mention], list[Any]] = {}
     for mention in mentions:
         by_class.setdefault(type(mention), []).append(mention)

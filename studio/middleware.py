@@ -1,4 +1,4 @@
-"""What every page of the studio gets: a language, names in place of marks, a Content-Security-Policy."""
+"""The additions to every page of the studio: a language, names for marks, a Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PERMISSIONS = ", ".join(
         "usb",
     )
 )
-"""What no page of this server needs, nor a page that it would show in a frame."""
+"""The browser features that no page of this server, and no framed page, needs."""
 
 
 def studio_pages(

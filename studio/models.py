@@ -1,6 +1,6 @@
 """Per-person data of the studio: preferences, saved filters, examples of contexts, and open edit pages.
 
-None of it is versioned or logged: it does not affect what is served.
+None of it is versioned or logged: it does not affect served versions.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from versioning.models import Membership
 from versioning.models.text_keys import ByName
 
 PRESENT: Final = datetime.timedelta(minutes=2)
-"""How long a person counts as present after the last sign of an open page."""
+"""The time for which a person counts as present after the last sign of an open page."""
 NOTED: Final = datetime.timedelta(seconds=55)
-"""How old that sign becomes before a new one is written."""
+"""The age of that sign before a new one is written."""
 
 
 class Density(models.TextChoices):
@@ -110,8 +110,8 @@ MAX_EXAMPLE_NAME: Final = 80
 class Example(models.Model):
     """A context for trying out a resource, with a name, such as "Gold customer".
 
-    Everyone who may read the drafts of the resource sees it. There is no foreign key to the resource, because
-    an agent that only code defines has no row; when a row is deleted, its examples are deleted, too
+    Everyone who can read the drafts of the resource sees it. There is no foreign key to the resource, because
+    an agent that only code defines has no row; when a row is deleted, its examples are also deleted
     (`studio.examples`).
     """
 
@@ -150,9 +150,9 @@ class Example(models.Model):
 
 class PresenceQuerySet(models.QuerySet["Presence"]):
     def about_others(self, user_id: Any, **resource: Any) -> Self:
-        """Filter by resource, without this person, the first to arrive at the front, with the accounts.
+        """Filter by resource, without this person, in order of arrival, with the accounts.
 
-        People who may not save there any more do not count.
+        People who can no longer save there are excluded.
         """
         members = Membership.objects.filter(
             user=models.OuterRef("user"),
@@ -169,7 +169,7 @@ class PresenceQuerySet(models.QuerySet["Presence"]):
         now = timezone.now()
         found = self.filter(user_id=user_id, **resource).first()
         if found is None or found.seen_at <= now - PRESENT:
-            # The pages that were closed meanwhile go, so that no person has many rows.
+            # Rows of closed pages are deleted, so that no person has many rows.
             self.filter(user_id=user_id, seen_at__lte=now - PRESENT).delete()
             self.update_or_create(user_id=user_id, **resource, defaults={"since": now, "seen_at": now})
         elif found.seen_at <= now - NOTED:
@@ -177,7 +177,7 @@ class PresenceQuerySet(models.QuerySet["Presence"]):
 
 
 class Presence(models.Model):
-    """That a person has the edit page of a resource open. Rows that are not renewed count for nothing."""
+    """A person who has the edit page of a resource open. Rows that are not renewed expire."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)

@@ -1,4 +1,4 @@
-"""Resources and workspaces by their names, where a page or a message would otherwise name their ids."""
+"""The names of resources and workspaces, instead of their ids, on pages and in messages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
 
     Whom = AbstractBaseUser | str | None
-    """An account, or its user name, which need not exist any more."""
+    """An account, or its user name, which may no longer exist."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +41,12 @@ class ResourceMention:
     slug: str
     id: str
     name: str = field(default="", compare=False)
-    """Its name, if it need not be looked up."""
+    """Its name, if already known."""
     only_id: bool = False
-    """Whether its name stands there already, so that only the id is missing if others share the name."""
+    """Whether the name is already shown, so that only the id is missing if others share the name."""
     before: str = ""
     after: str = ""
-    """What separates the id from what is around it, if the id is shown."""
+    """The separator after the id, if the id is shown."""
 
     @property
     def otherwise(self) -> str:
@@ -56,7 +56,7 @@ class ResourceMention:
     def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
         """Return the resources by their names, as far as the reader may read them; one query for each kind.
 
-        The id is added where others of the kind have the same name on the page.
+        The id is added if others of the kind have the same name on the page.
         """
         known = {(mention.slug, mention.id): mention.name for mention in mentions if mention.name}
         unknown = {(mention.slug, mention.id) for mention in mentions} - known.keys()
@@ -83,7 +83,7 @@ class WorkspaceMention:
     def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
         """Return the workspaces by their names, as far as the reader may read them; one query.
 
-        The id is added where others have the same name on the page.
+        The id is added if others have the same name on the page.
         """
         ids = {mention.id for mention in mentions}
         readable = workspaces_with(Right.READ, by=caller_of(request)).filter(pk__in=ids)
@@ -105,7 +105,7 @@ def resource_name(slug: str, resource_id: str, name: str = "") -> SafeString:
 def id_if_shared(slug: str, resource_id: str, name: str, *, before: str = "", after: str = "") -> SafeString:
     """Return the id of a resource whose name is shown, if others have the same name on the page.
 
-    `before` and `after` separate it from what is around it.
+    `before` and `after` are its separators.
     """
     mention = ResourceMention(slug=slug, id=resource_id, name=name, only_id=True, before=before, after=after)
     return marked(mention)
@@ -114,7 +114,7 @@ def id_if_shared(slug: str, resource_id: str, name: str, *, before: str = "", af
 def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[tuple[str, str], str]:
     """Return the names of resources, by the slug of the kind and the id; one query for each kind.
 
-    Deleted and unreadable resources are left out.
+    Deleted and unreadable resources are omitted.
     """
     wanted: dict[str, set[str]] = {}
     for slug, resource_id in references:
@@ -166,13 +166,13 @@ MAX_INITIALS: Final = 2
 
 
 class Place(StrEnum):
-    """Where a name stands, because the reader is called “you” differently in each place."""
+    """The place of a name, because the word for “you” depends on it."""
 
     ALONE = "alone"
     BEGINNING = "beginning"
     WITHIN = "within"
     NAMED = "named"
-    """Where the reader is called by name, too, as in a choice of people."""
+    """A place where the reader is also called by name, as in a choice of people."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +183,7 @@ class PersonMention:
     is_account: bool
     """False for the author of a commit, who need not be the account with this name."""
     account: Any = field(default=None, compare=False)
-    """The account, if it need not be looked up."""
+    """The account, if already known."""
 
     @property
     def otherwise(self) -> str:
@@ -238,7 +238,7 @@ def display_name(user: AbstractBaseUser) -> str:
 
 
 def face(user: AbstractBaseUser) -> SafeString:
-    """Return the face of a user: the initials of their display name, in a colour of their own."""
+    """Return the face of a user: the initials of their display name, in their own colour."""
     return _face(user.get_username(), display_name(user))
 
 
@@ -250,7 +250,7 @@ def initials(name: str) -> str:
 
 
 def colour_of(username: str) -> int:
-    """Return the number of a person's colour, which stays the same as long as their user name does."""
+    """Return the number of a person's colour, which depends only on their user name."""
     return zlib.crc32(username.encode()) % FACES
 
 
@@ -302,13 +302,13 @@ def _comparable(name: str) -> str:
 
 
 def reserved_names() -> set[str]:
-    """Return what pages in the current language call the reader and the application, in small letters."""
+    """Return the current language's words for the reader and the application, in lower case."""
     said = [*(_you("", place) for place in Place), _("The application"), _("the application")]
     return {name for one in said if (name := _comparable(one.strip()))}
 
 
 def _you(name: str, place: Place) -> str:
-    """Return what the reader is called. A language may need the name where English has “you”."""
+    """Return the word for the reader. A language may need the name where English has “you”."""
     # Translators: where the verb stays in the third person, "You" and "you" may be "{name} (…)"
     said = {
         Place.ALONE: pgettext("the reader, alone", "You"),

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from versioning.domain.access import Caller, Right
 
 MAX_TABS: Final = 5
-"""How many tabs a page has at most; a menu at the end of the row is one of them."""
+"""The maximum number of tabs of a page, including a menu at the end of the row."""
 MAX_MAIN: Final = 7
 """The same for the pages at the top of the studio."""
 
@@ -28,12 +28,12 @@ class MainPage:
     right: Right = Right.READ_DRAFTS
     """The right required in any workspace."""
     waiting: Callable[[Caller], int] = lambda _caller: 0
-    """Returns how much on the page waits for the caller."""
+    """Returns the number of items on the page that wait for the caller."""
     waiting_query: str = ""
-    """The query of the address that shows what waits; for links while something waits."""
+    """The query for the pending items; used in links while there are any."""
 
     sections: Sequence[str] = ()
-    """The beginnings of the routes below a workspace whose pages belong to it, such as `datasets/`."""
+    """The prefixes of routes below a workspace whose pages belong to it, such as `datasets/`."""
 
     @property
     def route(self) -> str:
@@ -51,14 +51,14 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of links, with those for which there is no place in a menu at its end."""
+    """A row of links, with the overflow in a menu at its end."""
 
     shown: Sequence[Link]
     more: Sequence[Link] = ()
 
     @classmethod
     def of(cls, links: Sequence[Link], most: int = MAX_TABS) -> Row:
-        """Return a row of at most so many links, the menu included."""
+        """Return a row of at most this many links, including the menu."""
         if len(links) <= most:
             return cls(shown=links)
         return cls(shown=links[: most - 1], more=links[most - 1 :])
@@ -70,7 +70,7 @@ class Row:
 
     @property
     def waiting_in_menu(self) -> int:
-        """The number beside the name of the menu: of the page that it is called like, or of all in it."""
+        """The number next to the name of the menu: of the page with that name, or of all pages in it."""
         current = self.current_in_menu
         return current.count if current else sum(link.count for link in self.more)
 

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from pydantic.alias_generators import to_snake
 
 from studio.translation import translated, translated_at_field
 from studio.views import StudioPage
-from versioning.domain.errors import IdTaken, Invalid
+from versioning.domain.errors import IdTaken, Invalid, VersioningError
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -33,12 +34,15 @@ def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
 
 
 class FormPage(StudioPage, ABC):
-    """A page with one form: it is shown, and saved by one verb, whose errors stand at their fields."""
+    """A page with one form, saved by one verb, whose errors are shown at their fields.
+
+    Other errors that belong on the page are caught by `save`, which returns `refuse`.
+    """
 
     form_class: type[forms.Form]
     template: str
     id_field: str | None = None
-    """The field at which an id stands that is taken."""
+    """The field for the error about a taken id."""
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.show(self.form())
@@ -53,8 +57,7 @@ class FormPage(StudioPage, ABC):
             add_errors(form, error, **self.error_fields)
             return self.show(form, status=400)
         except IdTaken as error:
-            form.add_error(self.id_field, translated(error.message))
-            return self.show(form, status=409)
+            return self.refuse(form, error.message, field=self.id_field, status=409)
 
     @property
     @abstractmethod
@@ -63,16 +66,27 @@ class FormPage(StudioPage, ABC):
 
     @property
     def error_fields(self) -> Mapping[str, str]:
-        """The fields of the form, by the names that the verb has for them, where these differ."""
+        """The fields of the form, by the verb's names for them, if these differ."""
         return {}
 
-    def form(self, *data: Any) -> Any:
-        """Return the form, empty or with what was posted."""
-        return self.form_class(*data)
+    def initial(self) -> dict[str, Any]:
+        """Return the values of the form before anything was posted."""
+        return {}
+
+    def form(self, data: Any = None) -> Any:
+        """Return the form, with the initial or the posted values."""
+        return self.form_class(data, initial=self.initial())
 
     @abstractmethod
     def save(self, form: Any) -> HttpResponse:
         """Call the verb with the valid form, and redirect."""
+
+    def refuse(
+        self, form: forms.Form, message: str, *, field: str | None = None, status: int = 400
+    ) -> HttpResponse:
+        """Return the page with an error of the verb at a field, or above the form."""
+        form.add_error(field, translated(message))
+        return self.show(form, status=status)
 
     def show(self, form: Any, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with the form."""
@@ -80,7 +94,7 @@ class FormPage(StudioPage, ABC):
         return self.page(self.template, title=str(self.title), status=status, form=form, **context)
 
     def context(self) -> dict[str, Any]:
-        """Return what the template needs besides the form."""
+        """Return the template context besides the form."""
         return {}
 
 
@@ -91,30 +105,51 @@ class ActionPage(StudioPage, ABC):
     """
 
     template: str
+    back_page = ""
+    """The page without the action, or after it was refused, by its name in `address`."""
+    done_page = ""
+    """The page after the action, if it is another one."""
+    refusals: tuple[type[VersioningError], ...] = ()
+    """The errors of the verb that are a message on the page to go back to, not a page."""
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        return self.page(
-            self.template, title=str(self.title), back_address=self.back_address, **self.context()
-        )
+        return self.ask()
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        message = self.act()
-        return self.go(self.back_address, message)
+        try:
+            message = self.act()
+        except self.refusals as error:
+            return self.go(self.back_address, self.refusal_in_words(error), level=messages.ERROR)
+        return self.go(self.done_address, message)
+
+    def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page that asks for confirmation."""
+        context = {"back_address": self.back_address, **self.context(), **context}
+        return self.page(self.template, title=str(self.title), status=status, **context)
 
     @abstractmethod
     def act(self) -> str:
-        """Call the verb, and return the message about what was done."""
+        """Call the verb, and return the message about the result."""
+
+    def refusal_in_words(self, error: Any) -> str:
+        """Return the message about one of the `refusals`."""
+        return translated(error.message)
 
     @property
     def title(self) -> StrOrPromise:
-        """The title of the page that asks, if there is one."""
+        """The title of the confirmation page, if there is one."""
         return ""
 
     @property
-    @abstractmethod
     def back_address(self) -> str:
-        """The address of the page after the action, or without it."""
+        """The address of `back_page`."""
+        return self.address(self.back_page)
+
+    @property
+    def done_address(self) -> str:
+        """The address of `done_page`."""
+        return self.address(self.done_page) if self.done_page else self.back_address
 
     def context(self) -> dict[str, Any]:
-        """Return what the template needs besides the address to go back."""
+        """Return the template context besides the address to go back."""
         return {}

@@ -20,7 +20,7 @@ class Slot(StrEnum):
     ACTIONS = "actions"
     """Next to the buttons of the page, outside its form."""
     STATE = "state"
-    """In the heading, beside the state of the resource: a chip, which may be a link."""
+    """In the heading, next to the state of the resource: a chip, which may be a link."""
     FIELD = "field"
     """Below the field that the panel names; on the edit page inside the form, so it must not contain one."""
     TOP = "top"
@@ -30,7 +30,7 @@ class Slot(StrEnum):
     ASIDE = "aside"
     """At the side of the edit page, above the preview."""
     VERSION = "version"
-    """For the version as a whole: at the side of the edit page, elsewhere at the end."""
+    """For the version as a whole: at the side of the edit page, on other pages at the end."""
     BLOCKS = "blocks"
     """On the page for publishing, next to the notice about unpublished changes of prompt blocks."""
 
@@ -42,13 +42,13 @@ class VersionOnPage:
     or `since`, which renews the buttons of an open edit page; or one of an application."""
     request: HttpRequest
     caller: Caller
-    """The caller, who may at least read the version."""
+    """The caller, who can at least read the version."""
     rights: frozenset[Right]
     """The caller's rights on the resource."""
     kind: StudioKind
     resource: VersionedResource
     target: Target
-    """The resource, as rows about it identify it."""
+    """The resource, in the form that rows about it use."""
     version: Snapshot
     unpublished_blocks: Sequence[str] = ()
     """The ids of the prompt blocks whose changes the page reports as unpublished."""
@@ -58,22 +58,22 @@ class VersionOnPage:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """Words in a text of a version that something is about, such as a comment."""
+    """Words in a text of a version to which an object, such as a comment, refers."""
 
     path: str
     """The text: `content`, `instructions` or `instructions.2.content`."""
     words: str
-    """The words as they stand in the text, apart from white space."""
+    """The words as in the text, apart from white space."""
     line: int | None
     """The line of the text in which they begin, from 1; None if they are anywhere in it."""
     start: int
-    """How many units of UTF-16 precede them in the text, as scripts count."""
+    """Their offset in the text in UTF-16 units, as scripts count."""
     by: str
-    """Who says something about them."""
+    """The author of the remark about them."""
     says: str
-    """What is said, in a sentence or two."""
+    """The remark, in a sentence or two."""
     address: str
-    """Where it stands: on the same page (`#…`) or on another."""
+    """The address of the remark: on the same page (`#…`) or on another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +81,9 @@ class Panel:
     slot: Slot
     html: SafeString
     field: str = ""
-    """The field, such as `instructions`, below which the panel stands."""
+    """The field, such as `instructions`, below which the panel is shown."""
     marks: Sequence[Mark] = ()
-    """The words in the field that it is about, which the edit page marks in the text itself."""
+    """The words in the field to which it refers, which the edit page marks in the text itself."""
     stylesheets: Sequence[str] = ()
     """The stylesheets to link, as names of static files."""
     scripts: Sequence[str] = ()
@@ -102,4 +102,4 @@ class SubjectOnPage:
     workspace_id: str
     request: HttpRequest
     caller: Caller
-    """The caller, who may read the page."""
+    """The caller, who can read the page."""

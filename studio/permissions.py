@@ -1,6 +1,6 @@
 """The signed-in person, and Django's `has_…_permission()`, answered by roles in workspaces.
 
-Pages call them to decide what to show and whether to open. The editor's verbs, which pages call, check again.
+Pages call them to decide on their content and on access. The editor's verbs, which pages call, check again.
 """
 
 from __future__ import annotations

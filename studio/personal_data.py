@@ -1,4 +1,4 @@
-"""What the application stores about people, to be erased with them."""
+"""The application's data about people, erased with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The preferences of the signed-in person: language, time zone, and what the person opened last.
+"""The preferences of the signed-in person: language, time zone, and recently opened resources.
 
 They are read once per request. Without a preference, the language is the best match for the browser. Only the
 studio is translated: the answers of the API are always in English.
@@ -158,7 +158,7 @@ def note_opened(request: HttpRequest, kind: str, resource_id: str) -> None:
 
 
 class PreferencesPage(StudioPage):
-    """Where a person chooses the language and the time zone of the studio, and its keys."""
+    """The page for the language, the time zone and the keyboard shortcuts of the studio."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         preferences = preferences_of(request)
@@ -174,7 +174,7 @@ class PreferencesPage(StudioPage):
         )
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Store the choices that were sent; what the studio does not offer means that of the browser."""
+        """Store the posted choices; an unknown value means the browser's."""
         sent, offered = request.POST, {"language": LANGUAGES, "time_zone": offered_zones()}
         chosen: dict[str, Any] = {
             name: value if (value := sent[name]) in values else ""

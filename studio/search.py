@@ -1,13 +1,12 @@
-"""Search results, as the search page and the suggestions show them."""
+"""Search results for the search page and the suggestions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -17,52 +16,58 @@ from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.resources.rows import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Caller
+from versioning.domain.snapshots import Snapshot
 from versioning.domain.text_search import Piece
 from versioning.editor.catalog import Hit, TextSearch
 from versioning.models.search import MAX_LENGTH
 
 MAX_SPAN: Final = 80
-"""Up to so many characters, a result's link covers everything from its first hit to its last."""
+"""Up to this number of characters, a result's link covers everything from its first hit to its last."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Result:
-    kind: StudioKind
-    summary: Summary
-    name: Sequence[Piece]
-    id: Sequence[Piece]
-    excerpt: Sequence[Piece]
-    address: str
-    is_in_live_only: bool
-    """Whether only the live version matches, not the draft on the edit page."""
-    is_taken_back: bool
-    """Whether only a version matches that was taken back."""
+    """A resource that matched, as the pages show it."""
 
-    @classmethod
-    def of(cls, hit: Hit) -> Self:
-        kind = StudioKind.of(hit.kind)
-        newest, found_in = hit.entry.version, hit.version
-        is_shown = found_in is None or (newest is not None and found_in.version_id == newest.version_id)
-        older = None if is_shown else found_in
-        page = kind.address("change", hit.entry.id)
-        if older is not None:
-            page = kind.address("version", hit.entry.id, older.version_id)
-        found = text_to_find(hit.excerpt)
-        return cls(
-            kind=kind,
-            summary=Summary.of(hit.entry),
-            name=hit.name,
-            id=hit.id,
-            excerpt=hit.excerpt,
-            address=f"{page}?{urlencode({'find': found})}" if found else page,
-            is_in_live_only=older is not None and older.version_id == hit.entry.live_id,
-            is_taken_back=older is not None and older.version_id != hit.entry.live_id,
-        )
+    hit: Hit
+
+    @property
+    def kind(self) -> StudioKind:
+        return StudioKind.of(self.hit.kind)
+
+    @property
+    def summary(self) -> Summary:
+        return Summary(self.hit.entry)
+
+    @property
+    def older(self) -> Snapshot | None:
+        """The version that matched, if it is not the one on the edit page."""
+        newest, matching = self.hit.entry.version, self.hit.version
+        is_newest = newest and matching and newest.version_id == matching.version_id
+        return None if is_newest else matching
+
+    @property
+    def address(self) -> str:
+        page, entry = self.kind.address("change", self.hit.entry.id), self.hit.entry
+        if self.older is not None:
+            page = self.kind.address("version", entry.id, self.older.version_id)
+        text = text_to_find(self.hit.excerpt)
+        return f"{page}?{urlencode({'find': text})}" if text else page
+
+    @property
+    def is_in_live_only(self) -> bool:
+        """Whether only the live version matches, not the draft on the edit page."""
+        return self.older is not None and self.older.version_id == self.hit.entry.live_id
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Whether only a version matches that was taken back."""
+        return self.older is not None and self.older.version_id != self.hit.entry.live_id
 
     @property
     def shows_id(self) -> bool:
         """Whether only the id matches."""
-        return not any(piece.is_hit for piece in (*self.name, *self.excerpt))
+        return not any(piece.is_hit for piece in (*self.hit.name, *self.hit.excerpt))
 
 
 def text_to_find(excerpt: Sequence[Piece]) -> str:
@@ -101,7 +106,7 @@ class Results(Sequence[Result]):
         return min(self.total, MAX_LISTED)
 
     def __getitem__(self, part: Any) -> Any:
-        return [Result.of(hit) for hit in self._search.hits(part.start, part.stop, self._kind)]
+        return [Result(hit) for hit in self._search.hits(part.start, part.stop, self._kind)]
 
 
 def text_of(request: HttpRequest) -> str:
@@ -122,7 +127,7 @@ class SearchPage(StudioPage):
         search = search_for(text, self.caller)
         kind = KINDS_BY_SLUG.get(request.GET.get("kind", ""))
         results = Results(search, kind)
-        page = Paginator(results, PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(results, PER_PAGE)
         return self.page(
             "studio/search/search.html",
             title=_("Search: %(text)s") % {"text": text},
@@ -143,7 +148,7 @@ class SuggestionsPage(StudioPage):
         text = text_of(request)
         is_wanted = 0 < len(text) <= MAX_LENGTH
         hits = search_for(text, self.caller).hits(0, SUGGESTED) if is_wanted else []
-        results = [Result.of(hit) for hit in hits]
+        results = [Result(hit) for hit in hits]
         return TemplateResponse(request, "studio/search/suggestions.html", {"results": results})
 
 

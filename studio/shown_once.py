@@ -1,8 +1,8 @@
-"""Secrets shown once on the page after a form: a key, a link, a secret.
+"""One-time secrets, shown on the page after a form: a key, a link, a secret.
 
-The answer to a form is a redirect, so that reloading the page does not send the form again. The secret waits
-in the session for the next page, encrypted under a key that only the browser has: the database, and anyone
-with a copy of it, cannot read it.
+The answer to a form is a redirect, so that reloading the page does not send the form again. The secret is in
+the session until the next page, encrypted under a key that only the browser has, so it cannot be read from
+the database or a copy of it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def show_next(request: HttpRequest, response: HttpResponse, name: str, value: An
 def shown_now(request: HttpRequest, name: str) -> Any:
     """Return and remove the value under a name; None if there is none, or it is too old.
 
-    It is removed only once the page is seen.
+    It is removed only once the page was shown.
     """
     waiting = dict(request.session.get(_WAITING, {}))
     if name not in waiting or "X-Live" in request.headers or request.method == "HEAD":

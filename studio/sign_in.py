@@ -1,4 +1,4 @@
-"""What applications add to signing in, and how it ends: with a session."""
+"""The additions of applications to signing in, and its end: a session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.navigation import Link
 from studio.ways_in import SignInExtension
 
 METHOD = "sign_in_method"
-"""The attribute of a request that says how a person signs in with it."""
+"""The attribute of a request with the method of its sign-in."""
 
 
 def added() -> list[SignInExtension]:
@@ -45,12 +45,12 @@ def ways(next_url: str) -> list[Link]:
 
 
 def ask_again(request: HttpRequest) -> HttpResponse | None:
-    """Return the answer that asks for the password again before something weighty, or None."""
+    """Return the answer that asks for the password again before a sensitive action, or None."""
     return next(filter(None, (addition.asks_again(request) for addition in added())), None)
 
 
 def with_password(request: HttpRequest, user: Any, next_url: str) -> HttpResponse:
-    """Sign in a person whose password was right, unless an application asks for more first."""
+    """Sign in a person whose password was right, unless an application requires a further step."""
     further = next(
         filter(None, (addition.further_step(request, user, next_url) for addition in added())), None
     )

@@ -45,7 +45,7 @@ _CHANGES: Final[tuple[Dependency, ...]] = tuple((kind.slug, None) for kind in KI
 
 
 class StudioSite(AdminSite):
-    """The studio. The editor decides who may open it; each `ModelAdmin` decides about its own pages.
+    """The studio. The editor controls access to it; each `ModelAdmin` controls access to its own pages.
 
     Its templates have different names, so that a project's other admin sites keep Django's.
     """
@@ -72,7 +72,7 @@ class StudioSite(AdminSite):
         """Return a view that only users of the studio can open; Django's own pages get the studio's frame."""
 
         def storable(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            """Answer 404 where a part of the address holds NUL, which PostgreSQL refuses to look for."""
+            """Answer 404 if a part of the address contains NUL, which PostgreSQL cannot search for."""
             if any("\x00" in str(part) for part in (*args, *kwargs.values())):
                 return error_page(
                     request, 404, _("Page not found"), _("This page does not exist, or you may not read it.")
@@ -151,7 +151,7 @@ class StudioSite(AdminSite):
         }
 
     def view_on_site(self, request: HttpRequest, content_type_id: str, object_id: str) -> HttpResponseBase:
-        """Redirect to an object's page on the project's site, for people who may view it in the studio."""
+        """Redirect to an object's page on the project's site, for people who can view it in the studio."""
         try:
             model = ContentType.objects.get_for_id(int(content_type_id)).model_class()
             model_admin = self.get_model_admin(cast("type[Model]", model))  # None is not registered
@@ -216,9 +216,9 @@ class StudioSite(AdminSite):
 
 
 def _waiting(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:
-    """Return how much waits for the caller, by page, cached until a resource or a person's rights change.
+    """Return the number of items that wait for the caller, by page, cached until a resource or rights change.
 
-    Every page shows it. Changes without a resource, such as of a policy, make all cached answers outdated.
+    Every page shows it. Changes without a resource, such as of a policy, invalidate all cached answers.
     """
     key = ("waiting", caller.user_id, caller.username, caller.rights)
     counts: dict[str, int] = get_editor().cache.remembered(

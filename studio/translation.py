@@ -32,7 +32,7 @@ def translated(message: str) -> str:
 
 
 def translated_at_field(message: str) -> str:
-    """Return a message of the domain at a field of a form, where some say what to do, not what is wrong."""
+    """Return a message of the domain for a field of a form; some give the remedy instead of the problem."""
     return str(_TO_DO.get(message, "")) or translated(message)
 
 
@@ -41,7 +41,7 @@ _TO_DO: Final = {
     "must lie in the future": gettext_lazy("Choose a later day."),
     "must not be blank": gettext_lazy("Fill in this field."),
 }
-"""By messages of the domain, which programs get as they are."""
+"""The texts by messages of the domain, which programs get unchanged."""
 
 
 class _Quotable(str):
@@ -54,7 +54,7 @@ class _Quotable(str):
 
 
 def _show_value(value: Any, *, is_first: bool) -> Any:
-    """Return a value of a message; `is_first` says that the message begins with it."""
+    """Return a value of a message; `is_first` is whether the message begins with it."""
     if isinstance(value, Usernames):
         return people(value.names, Place.BEGINNING if is_first else Place.WITHIN)
     if isinstance(value, ResourceId):
@@ -72,7 +72,7 @@ MAX_NAMED_FIELDS = 4
 
 
 def title_of(version: Snapshot) -> str:
-    """Return the name of a version where it stands alone: `Version 3`, `Git 2f7341a` or `File`."""
+    """Return the name of a version for use on its own: `Version 3`, `Git 2f7341a` or `File`."""
     if version.source == "database":
         return _("Version {number}").format(number=version.number)
     return translated(snapshots.version_title(version))

@@ -1,4 +1,4 @@
-"""Copies of unsaved text: the browser stores them, and the server tells it which ones are obsolete.
+"""Copies of unsaved text: the browser stores them, and the server marks obsolete ones.
 
 A page with a form gives its copy an id and sends the id with the form. After a save, a cookie names the copy,
 and the next studio page deletes it. Restoring posts the copy as a form that is shown again but not saved; the
@@ -26,7 +26,7 @@ _MAX_DAYS: Final = 14
 def posted_copy(request: HttpRequest) -> str:
     """Return the id of the copy of the form that was sent; empty if there is none.
 
-    A page that answers the form goes on with this copy, because it shows what was typed.
+    A page that answers the form continues with this copy, because it shows the typed text.
     """
     copy: str = request.POST.get("copy", "")
     return copy if _ID.fullmatch(copy) else ""

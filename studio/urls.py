@@ -12,7 +12,7 @@ from studio.accounts.views import NamePage, SessionPage
 from studio.activity.live import LivePage, NotificationsPage
 from studio.activity.views import ActivityPage
 from studio.bulk import LabelChosenPage, PublishChosenPage, TagChosenPage
-from studio.home.views import HomePage
+from studio.home import HomePage
 from studio.preferences import DensityPage, PreferencesPage, ScriptCatalog, TourPage, translated_apps
 from studio.preview.answers import AnswersPage
 from studio.publishing.drafts import WaitingPage
@@ -39,7 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language/", PreferencesPage.as_view()),  # its address in earlier releases
     path("density/", DensityPage.as_view(), name="density"),
     path("tour/", TourPage.as_view(), name="tour"),
-    # Scripts need it before people sign in, too.
+    # Scripts also need it before people sign in.
     path(
         "translations/<str:language>.js",
         ScriptCatalog.as_view(packages=[app.name for app in translated_apps()]),

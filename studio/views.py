@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import isabstract
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
+from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -29,7 +31,7 @@ from versioning.models import events
 
 
 def with_undo(message: str, address: str, value: str) -> SafeString:
-    """Return a message about what was done, with a button that undoes it.
+    """Return a message about an action, with a button that undoes it.
 
     The button posts `undo` with the value to the address, with the frame's form.
     """
@@ -52,17 +54,22 @@ class StudioPage(View):
     """A page of the studio; `as_view` admits only members of a workspace."""
 
     asks_password_again = False
-    """Whether its forms ask for the password, unless that was given recently."""
+    """Whether its forms ask for the password, unless it was entered recently."""
     position = 0
     """The position of the log before the page read anything, if the page polls for later events."""
     _is_refused = False
-    """Whether the page redirects with an error, so that what was typed may be needed again."""
+    """Whether the page redirects with an error, so that the typed text may be needed again."""
     news_address = ""
     """The address that the open page polls for later events; empty if it does not."""
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
-        """Return the view; people who are not signed in are redirected to the sign-in page."""
+        """Return the view; people who are not signed in are redirected to the sign-in page.
+
+        Raises `TypeError` for an abstract page when its address is declared, not when it is opened.
+        """
+        if isabstract(cls):
+            raise TypeError(f"{cls.__name__} is abstract: it lacks a method or attribute of its bases")
         return site.admin_view(super().as_view(**initkwargs))
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
@@ -92,11 +99,11 @@ class StudioPage(View):
             return self.failed(error)
         is_done = request.method == "POST" and isinstance(response, HttpResponseRedirect)
         if is_done and not again and not self._is_refused and isinstance(response, HttpResponse):
-            return unsaved.saved(request, response)  # the copy of what was typed is obsolete
+            return unsaved.saved(request, response)  # the copy of the typed text is obsolete
         return response
 
     def instead(self) -> dict[str, str]:
-        """Return the `instead_address` and `instead_name` for people who may not open the page, if any."""
+        """Return the `instead_address` and `instead_name` for people who cannot open the page, if any."""
         return {}
 
     def failed(self, error: VersioningError) -> HttpResponse:
@@ -108,6 +115,10 @@ class StudioPage(View):
         frame = {"caller": self.caller, "news_address": self.news_address}
         return framed(self.request, template, title=title, status=status, **{**frame, **context})
 
+    def address(self, page: str, *rest: str) -> str:
+        """Return the address of another page."""
+        return reverse(f"studio:{page}", args=rest)
+
     def listen(self, scope: Mapping[str, Any]) -> None:
         """Let the page poll for events in a scope from now on. Call it before reading anything.
 
@@ -116,6 +127,15 @@ class StudioPage(View):
         """
         self.position = events.position()
         self.news_address = f"{reverse('studio:live')}?{urlencode({'after': self.position, **scope})}"
+
+    @property
+    def expected(self) -> set[str]:
+        """The entity tags for a verb: that of the resource when the page with the form was opened."""
+        return {self.request.POST.get("tag", "")}
+
+    def paginate(self, rows: Any, per_page: int) -> Page[Any]:
+        """Return the page of rows that the address names, or the nearest one."""
+        return Paginator(rows, per_page).get_page(self.request.GET.get("page"))
 
     def tell(self, message: str, *, level: int = messages.WARNING) -> None:
         """Show a message on the next page."""

@@ -1,8 +1,8 @@
 """A project's own admin shows guarded rows read only, however they are registered.
 
-Django imports this module where its admin is installed. Superusers have every permission of Django's, so no
-permission could keep the forms of a plain `ModelAdmin` from offering what would raise; so its methods are
-wrapped. The studio's classes have methods of their own.
+Django imports this module where its admin is installed. Superusers have every Django permission, so
+permissions cannot hide the forms of a plain `ModelAdmin`, whose saves would raise. Its methods are wrapped
+instead. The studio's classes have their own methods.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _without_guarded(inherited: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _with_guarded(inherited: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a `get_readonly_fields()` with all columns of guarded rows: no form could edit them."""
+    """Return a `get_readonly_fields()` with all columns of guarded rows, which no form can edit."""
 
     @wraps(inherited)
     def fields(self: Any, *args: Any, **named: Any) -> Any:

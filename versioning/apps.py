@@ -30,7 +30,7 @@ class VersioningConfig(EditorApp):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Before any `ready()`: a project's framework may be created in one of them.
+        # Runs before every `ready()`, one of which may create a project's framework.
         for setting in SETTINGS:
             apply_default(setting)
 
@@ -47,7 +47,7 @@ class VersioningConfig(EditorApp):
 def make_code_workspace(*, apps: Apps = global_apps, **_signal: Any) -> None:
     """Create the workspace of code-defined agents if it is missing.
 
-    `apps` has the models in the state of the migrations, whose tables may be older or missing.
+    `apps` has the models as of the migrations; their tables may be older or missing.
     """
     try:
         workspaces = apps.get_model("versioning", "Workspace")._default_manager

@@ -64,14 +64,15 @@ OPTIONAL: Final[Mapping[str, Sequence[str]]] = {
     "capabilities.review": ("comments", "review_policy", "reviews"),
     "capabilities.schedules": ("schedules",),
 }
-"""The applications that a project may leave out: how their addresses begin, and the names of their verbs."""
+"""Optional applications: the prefixes of their addresses and the names of their verbs."""
 
 
 class EditorApp(AppConfig):
     """The configuration of an application that adds a capability to the editor; everything is optional."""
 
     default = False
-    """Django takes the one configuration of `apps.py` that is a default: the subclass, which imports this."""
+    """Django uses the only configuration in `apps.py` with `default`: the subclass, which imports this class.
+    """
     default_auto_field = "django.db.models.BigAutoField"
 
     needs: Paths = ()
@@ -83,9 +84,9 @@ class EditorApp(AppConfig):
     checks: Paths = ()
     """Its checks at the gate, with their options: `versioning.editor.gate.Check`."""
     selectors: Paths = ()
-    """Selectors of what would be live: `versioning.serving.overlays.OverlaySelector`."""
+    """Selectors of the future live state: `versioning.serving.overlays.OverlaySelector`."""
     choice: Paths = ()
-    """The choice of the version that is served as published: `versioning.serving.choice.Chooser`."""
+    """The choice of the version to serve as published: `versioning.serving.choice.Chooser`."""
     keeps_versions: Paths = ()
     """Versions that must not be pruned or deleted: `versioning.editor.pins.KeptVersions`."""
     keeps_workspaces: Paths = ()
@@ -93,7 +94,7 @@ class EditorApp(AppConfig):
     follows: Paths = ()
     """Callbacks when something is saved or deleted: `versioning.models.followers.Follower`."""
     log_readers: Paths = ()
-    """Functions that return how far it has read the log, which is not pruned beyond that."""
+    """Functions that return the application's position in the log; later events are not pruned."""
     filters: Paths = ()
     """Filters of the lists of resources: `versioning.editor.catalog.filters.Filter`."""
     jobs: Paths = ()
@@ -101,24 +102,28 @@ class EditorApp(AppConfig):
     runs: Paths = ()
     """Observers of all runs: `versioning.runtime.observing.Observer`."""
     personal_data: Paths = ()
-    """What it stores about people, to be erased with them: `versioning.models.personal_data.PersonalData`."""
+    """Its personal data, erased with a person: `versioning.models.personal_data.PersonalData`."""
     api: str = ""
     """The module whose `urlpatterns` are added to the API."""
     key_limits: Paths = ()
-    """Functions that return until when the owner of an API key counts as active, if that ends by itself."""
+    """Functions that return when the owner of an API key expires, if at all."""
     ends_with_keys: Paths = ()
-    """What it ends when an API key is revoked, by name: `versioning.models.keys.KeyFollower`."""
+    """Its reactions to the revocation of an API key, by name: `versioning.models.keys.KeyFollower`."""
     confirms: Paths = ()
-    """Functions of Django's request that raise if a person who is signed in, without a key, has to confirm
-    something before administering through the API."""
+    """Functions that take Django's request and raise if a signed-in person without a key has to confirm their
+    identity before administering through the API.
+    """
     error_members: Paths = ()
     """Schemas whose members errors of the API may have: `versioning.api.schemas.ResponseSchema`."""
     verbs: Mapping[str, str] = MappingProxyType({})
     """Classes that are called with the editor and become its attributes, by name."""
     notifications: Paths = ()
-    """Rules for which events concern a person: `versioning.editor.notifications.NotificationRule`."""
+    """Rules that determine which events concern a person: `versioning.editor.notifications.NotificationRule`.
+    """
     topics: Paths = ()
-    """What people can turn off or have sent: `versioning.editor.notifications.NotificationTopic`."""
+    """Notifications that people can turn off or receive by mail:
+    `versioning.editor.notifications.NotificationTopic`.
+    """
     system_checks: Paths = ()
     """Checks of `manage.py check`."""
     studio: Paths = ()
@@ -131,7 +136,7 @@ class EditorApp(AppConfig):
         cls.default = True
 
     def import_models(self) -> None:
-        """Import the models, which may use those of the applications that this one needs.
+        """Import the models, which may use models of the applications in `needs`.
 
         Raises `ImproperlyConfigured` if one of these is missing, and for an attribute that declares nothing.
         """
@@ -213,7 +218,7 @@ def installed() -> Iterator[EditorApp]:
 
 
 def left_out(name: str) -> str | None:
-    """Return the application that has this address or these verbs, if INSTALLED_APPS does not name it."""
+    """Return the application with this address or these verbs if it is not in INSTALLED_APPS."""
     found = (
         app for app, names in OPTIONAL.items() if any(f"{name}/".startswith(f"{prefix}/") for prefix in names)
     )

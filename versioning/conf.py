@@ -1,6 +1,6 @@
 """The settings of the editor with their defaults; the editor of an installation, and its framework.
 
-`EDITOR_INSTANCE` and `EDITOR_FRAMEWORK` name the two; no other code needs to know where they are created.
+`EDITOR_INSTANCE` and `EDITOR_FRAMEWORK` name the two; other code need not know where they are created.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def one_of(*choices: str) -> Check:
 
 
 def written_as(pattern: str, wanted: str) -> Check:
-    """Return a check that a text, unless it is empty, matches a regular expression; `wanted` says so."""
+    """Return a check that a non-empty text matches a regular expression, described by `wanted`."""
 
     def check(name: str, value: str) -> None:
         if value and not re.fullmatch(pattern, value):
@@ -64,7 +64,7 @@ def positive(name: str, value: float) -> None:
 
 
 def at_most(limit: float, further: Check | None = None) -> Check:
-    """Return a check that a number is not above a limit, beyond which moments or databases cannot go."""
+    """Return a check that a number is within the limit of dates or of the database."""
 
     def check(name: str, value: float) -> None:
         if value > limit:
@@ -80,7 +80,7 @@ DAYS: Final = 36_500
 DAY: Final = 86_400
 """A day, in seconds; PostgreSQL limits statements to 24 days."""
 MAX_32_BITS: Final = 2**31 - 1
-"""What Git and PostgreSQL take for a number."""
+"""The largest number that Git and PostgreSQL accept."""
 
 
 def _name_of_workspace(name: str, value: str) -> None:
@@ -89,7 +89,7 @@ def _name_of_workspace(name: str, value: str) -> None:
 
 
 def _check_kind(setting: Setting, value: object) -> None:
-    """Raise `ImproperlyConfigured` for a value of another type, which a project may have in its settings."""
+    """Raise `ImproperlyConfigured` for a value of the wrong type in a project's settings."""
     kind = setting.kind or type(setting.default)
     types = (*_TYPES[kind], Mapping) if setting.is_json else _TYPES[kind]
     if (value is None and setting.default is None) or (
@@ -137,10 +137,12 @@ def _providers(name: str, value: Any) -> None:
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} {error}.") from error
     twice: set[str] = set()
-    with suppress(ImproperlyConfigured):  # which the check of EDITOR_FRAMEWORK says
+    with suppress(ImproperlyConfigured):  # the check of EDITOR_FRAMEWORK reports it
         twice = configured.keys() & get_framework().providers.keys()
     if twice:
-        raise ImproperlyConfigured(f"{name} has the provider {min(twice)!r}, which the framework has, too.")
+        raise ImproperlyConfigured(
+            f"{name} has the provider {min(twice)!r}, which the framework also defines."
+        )
 
 
 class Setting(NamedTuple):
@@ -300,7 +302,7 @@ def declare(setting: Setting) -> None:
     kind = setting.kind or type(setting.default)
     if kind not in _TYPES:
         known = ", ".join(kind.__name__ for kind in _TYPES)
-        raise ValueError(f"the setting {setting.name} has the kind {kind.__name__}; possible are {known}")
+        raise ValueError(f"the setting {setting.name} has the kind {kind.__name__}; allowed kinds: {known}")
     if _declared.setdefault(setting.name, setting) is not setting:
         raise ValueError(f"the setting {setting.name} is declared already")
     apply_default(setting)
@@ -313,7 +315,7 @@ def declared_settings() -> Collection[Setting]:
 def apply_default(setting: Setting) -> None:
     """Add a setting that the project does not set to Django's settings, so that it works like any other.
 
-    Its value is the default, or what the project's function `EDITOR_READ_SETTING` returns for the `Setting`.
+    Its value is the default, or the result of the project's function `EDITOR_READ_SETTING` for the `Setting`.
     """
     if not hasattr(settings, setting.name):
         read = getattr(settings, "EDITOR_READ_SETTING", attrgetter("default"))
@@ -387,7 +389,7 @@ def get_framework() -> Framework:
 
 @receiver(setting_changed)
 def _load_again(setting: str, **_signal: Any) -> None:
-    """Follow a test that changes the settings."""
+    """Clear the caches when a test changes the settings."""
     if setting in {"EDITOR_INSTANCE", "EDITOR_FRAMEWORK"}:
         get_editor.cache_clear()
         _load.cache_clear()
@@ -419,5 +421,5 @@ def _import_setting(setting: str, path: str, wanted: type[_T]) -> _T:
     except ImportError as error:
         raise ImproperlyConfigured(f"{setting} is {path!r}, which cannot be imported: {error}") from error
     if not isinstance(found, wanted):
-        raise ImproperlyConfigured(f"{setting} is {path!r}, which is no {wanted.__name__}.")
+        raise ImproperlyConfigured(f"{setting} is {path!r}, which is not a {wanted.__name__}.")
     return found

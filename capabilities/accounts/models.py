@@ -25,7 +25,7 @@ MAX_MAIL_TYPE: Final = 64
 
 
 class Identity(models.Model):
-    """Who a person is at a provider: the issuer and the subject, and nothing else, identify them."""
+    """The identity of a person at a provider, determined by issuer and subject only."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     issuer = models.CharField(max_length=MAX_ISSUER)
@@ -73,11 +73,11 @@ class Kind(models.TextChoices):
     TOTP = "totp"
     WEBAUTHN = "webauthn"
     RECOVERY = "recovery"
-    """The codes for when the others are lost; alone they are no second factor."""
+    """The codes for lost factors; alone they are not a second factor."""
 
 
 class FactorKeyUnreadable(KeyUnreadable):
-    """The key of second factors cannot be read: no one can use one, and no one gets in without."""
+    """The key of second factors cannot be read, so people who have one cannot sign in."""
 
     code = "second_factor_key_unreadable"
 
@@ -94,7 +94,7 @@ class FactorKey(SealedKey):
 
 
 class SecondFactor(models.Model):
-    """A second factor of a person. What it takes to use it is stored encrypted, recovery codes as hashes."""
+    """A second factor of a person. Its data is stored encrypted, recovery codes as hashes."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=16, choices=Kind.choices)
@@ -118,12 +118,12 @@ class SecondFactor(models.Model):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What it takes to use it; raises `FactorKeyUnreadable`."""
+        """The data to verify it; raises `FactorKeyUnreadable`."""
         found: dict[str, Any] = json.loads(_box().decrypt(self.sealed))
         return found
 
     def store(self, data: dict[str, Any], **changes: Any) -> None:
-        """Save what it takes to use it, encrypted; raises `FactorKeyUnreadable`."""
+        """Save the data to verify it, encrypted; raises `FactorKeyUnreadable`."""
         self.sealed = _box().encrypt(json.dumps(data).encode()).decode()
         for name, value in changes.items():
             setattr(self, name, value)
@@ -135,7 +135,7 @@ class SecondFactor(models.Model):
 
     @classmethod
     def is_set_up(cls, user: Any) -> bool:
-        """Return whether a person has a second factor; recovery codes alone are none."""
+        """Return whether a person has a second factor; recovery codes alone do not count."""
         return cls.of(user).exclude(kind=Kind.RECOVERY).exists()
 
 
@@ -183,10 +183,10 @@ class DirectoryAccount(models.Model):
     )
     external_id = models.CharField(max_length=MAX_EXTERNAL_ID, null=True, unique=True)  # noqa: DJ001  unique
     is_made_here = models.BooleanField(default=False)
-    """Whether the directory has made it, so that a sign-in with this id as its subject is its own."""
+    """Whether the directory created it, so that a sign-in with this id as its subject belongs to it."""
     mail_type = models.CharField(max_length=MAX_MAIL_TYPE, default="work")
     mail_is_primary = models.BooleanField(default=True)
-    """What the directory says of the mail address, the only one that an account has."""
+    """The directory's flag of the mail address, the only one that an account has."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     changed_at = models.DateTimeField(default=timezone.now, editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)

@@ -1,4 +1,4 @@
-"""What the application stores about people, to be erased with them."""
+"""The application's data about people, erased with them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from versioning.models.personal_data import Erasure, PersonalData, rows_of_perso
 
 
 def _erase_in_directory(erasure: Erasure) -> int:
-    """Forget what the directory calls the account, which is missing to the directory from now on."""
+    """Delete the directory's record of the account, which then no longer exists for the directory."""
     if erasure.user is None:
         return 0
     gone = {"external_id": None, "mail_type": "work", "mail_is_primary": True, "deleted_at": timezone.now()}

@@ -59,12 +59,12 @@ DeliveryState = TypeAliasType("DeliveryState", Literal[STATES])  # type: ignore[
 _URL = Annotated[
     NotBlank,
     limits(Webhook.url),
-    Field(description="Of http or https, without user information and fragment."),
+    Field(description="An http or https URL, without user information and fragment."),
 ]
 _EVENT_TYPES = Annotated[
     list[str],
     Field(
-        description="Types of events; `agent.*` for all of agents.",
+        description="Types of events; `agent.*` for all events of agents.",
         json_schema_extra={
             "minItems": 1,
             "maxItems": MAX_EVENT_TYPES,
@@ -75,7 +75,7 @@ _EVENT_TYPES = Annotated[
 _ID_PREFIX = Annotated[
     str | None,
     limits(Webhook.id_prefix),
-    Field(description="Only events about resources whose id begins like this."),
+    Field(description="Only events about resources whose id has this prefix."),
 ]
 _DESCRIPTION = Annotated[str | None, limits(Webhook.description)]
 
@@ -109,7 +109,7 @@ class Rotation(RequestSchema):
     keep_previous_hours: Annotated[
         int,
         Field(
-            description="How long the previous secret signs as well.",
+            description="The hours for which the previous secret also signs.",
             json_schema_extra={"minimum": 0, "maximum": MAX_KEEP_HOURS},
         ),
     ]
@@ -129,8 +129,10 @@ class WebhookAnswer(ResponseSchema):
         Literal["gone", "failing"] | None,
         Source(lambda webhook: webhook.disabled_reason or None),
         Field(
-            description="Why the service has disabled it: the receiver answered 410, or three days passed "
-            "without one success. Null if it is enabled, or an admin has disabled it."
+            description=(
+                "Why the service has disabled it: the receiver answered 410, or three days passed without "
+                "one success. Null if it is enabled, or an admin has disabled it."
+            )
         ),
     ]
     created_by: Annotated[str | None, Source(lambda webhook: webhook.created_by or None)]
@@ -322,7 +324,10 @@ class EventStreamViewSet(EditorViewSet):
                 LAST_EVENT_ID,
                 {"type": "string", "pattern": "^[0-9]{1,30}$"},
                 OpenApiParameter.HEADER,
-                description="The `id` of the last event that arrived: goes on there, and `after` is ignored.",
+                description=(
+                    "The `id` of the last received event: the stream continues after it, and `after` is "
+                    "ignored."
+                ),
             ),
         )
     }

@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class DeliveryConfig(EditorApp):
-    """Notifies others of changes: streams and webhooks."""
+    """Notifies other programs of changes: streams and webhooks."""
 
     name = "capabilities.delivery"
     label = "delivery"

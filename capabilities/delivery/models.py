@@ -1,4 +1,4 @@
-"""Webhooks, their deliveries, the keys that sign them, and how far the log has been read for them.
+"""Webhooks, their deliveries, the keys that sign them, and their position in the log.
 
 A delivery is a row of due work; docs/decisions/0022 explains why the log itself is the outbox.
 """
@@ -36,10 +36,10 @@ from versioning.models.rules import LimitedText
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 
 GIVE_UP_AFTER: Final = datetime.timedelta(days=3)
-"""How long a receiver may fail without a single success before its webhook is disabled."""
+"""The time without a single success after which a webhook is disabled."""
 SENDERS: Final = 2
-"""How many threads of all workers together send to one webhook at the same time, so that a slow receiver
-occupies no more of them."""
+"""The number of threads of all workers that send to one webhook at the same time, so that a slow receiver
+occupies no more."""
 
 
 class State(models.TextChoices):
@@ -89,7 +89,7 @@ class Webhook(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     url = models.CharField(max_length=2000)
     event_types = models.JSONField()
-    """The types and patterns (`agent.*`) of the events, as they were given."""
+    """The types and patterns (`agent.*`) of the events, as given."""
     id_prefix = models.CharField(max_length=200, blank=True)
     """The prefix of the resources' ids; empty for events about anything."""
     description = LimitedText(max_length=500, blank=True)
@@ -124,9 +124,9 @@ class Webhook(models.Model):
     def wants(self, event: Event) -> bool:
         """Return whether this webhook gets an event of the log.
 
-        A webhook gets the events of its workspace that its admins see. If a block changes that an agent of
-        the same workspace shows, it gets the event about the block, not the one about the agent. It does
-        not get the event about its own creation.
+        A webhook gets the events of its workspace that its admins see. If a block of an agent in the same
+        workspace changes, it gets the event about the block, not the one about the agent. It does not get the
+        event about its own creation.
         """
         if event.workspace_id != self.workspace_id or event.hidden_from == self.workspace_id:
             return False
@@ -152,7 +152,7 @@ class Webhook(models.Model):
         events.record(f"webhook.{what}", by=by, workspace_id=self.workspace_id, **about)
 
     def record_health(self, attempts: Iterable[DeliveryAttempt]) -> DisabledReason | None:
-        """Store what attempts show of the receiver; return the reason if the webhook has to be disabled."""
+        """Store the receiver's health from attempts; return the reason if the webhook has to be disabled."""
         reason = None
         for attempt in attempts:
             if attempt.is_success:
@@ -194,7 +194,7 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     def owners(self) -> list[Owner]:
         """Return the workspaces and webhooks with due deliveries, without busy webhooks.
 
-        A webhook is busy while as many threads as may send to it do, or one if its receiver is failing.
+        A webhook is busy while the maximum number of threads send to it: one if its receiver is failing.
         """
         waiting = Webhook.objects.exclude(pk__in=self._busy()).with_due(self.due())
         return list(waiting.values_list("workspace", "pk"))
@@ -202,7 +202,7 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Delivery]:
         """Lease due deliveries of one webhook, unless it has become busy; one if its receiver is failing.
 
-        Those who send are counted while the webhook is locked, so that concurrent threads do not all send to
+        Sending threads are counted while the webhook is locked, so that concurrent threads do not all send to
         the same receiver.
         """
         _workspace, webhook_id = owner
@@ -215,7 +215,8 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
 
     def _busy(self) -> models.QuerySet[Any, Any]:
         """Return the busy webhooks."""
-        # Workers renew a lease when a third of it has passed: with less than half of it left, its is gone.
+        # Workers renew a lease when a third of it has passed; with less than half of it left, its worker is
+        # gone.
         held = Now() + datetime.timedelta(seconds=LEASE_SECONDS / 2)
         sent = self.model._default_manager.filter(leased_until__gt=held).order_by()
         counted = sent.values("webhook").annotate(number=Count("leased_by", distinct=True))
@@ -242,7 +243,7 @@ class Delivery(DueWork):
     body = models.TextField()
     """The message: the same at every attempt, even if the event has been pruned from the log."""
     trace = models.CharField(max_length=telemetry.MAX_LENGTH, blank=True, default="", db_default="")
-    """The `traceparent` of the change that it tells of; empty without traces."""
+    """The `traceparent` of the reported change; empty without traces."""
     state = models.CharField(max_length=16, choices=State, default=State.PENDING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True, db_index=True)
@@ -354,8 +355,8 @@ class RootKeyUnreadable(KeyUnreadable):
     def __init__(self) -> None:
         super().__init__(
             "The key of the webhooks cannot be read: EDITOR_WEBHOOK_KEY or SECRET_KEY was changed. Put the "
-            "previous SECRET_KEY into SECRET_KEY_FALLBACKS, or the previous EDITOR_WEBHOOK_KEY behind the "
-            "new one, after a comma."
+            "previous SECRET_KEY into SECRET_KEY_FALLBACKS, or the previous EDITOR_WEBHOOK_KEY after "
+            "the new one, separated by a comma."
         )
 
 
@@ -376,11 +377,11 @@ _MEMBERS: Final = "|".join(sorted(PEOPLE_MEMBERS))
 _PEOPLE: Final = re.compile(
     rf'((?:"(?:{_MEMBERS})"|"actor"\s*:\s*\{{\s*"id")\s*:\s*)("(?:[^"\\]|\\.)*"|\[[^\[\]{{}}]*)'
 )
-"""A member of an event that holds people, and its value; the event may be cut off."""
+"""A member of an event with user names, and its value; the event may be truncated."""
 
 
 def _erase_in_deliveries(erasure: Erasure) -> int:
-    """Replace the person in events that wait to be delivered, or can be replayed."""
+    """Replace the person in events that are pending or can be replayed."""
     changed = 0
     for delivery in Delivery.objects.filter(erasure.found_in("body")).only("pk", "body").iterator():
         event = json.loads(delivery.body)

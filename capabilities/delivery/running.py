@@ -6,7 +6,7 @@ cost, and a rollback leaves nothing behind: docs/decisions/0022.
 
 Requests are made outside of any transaction. If a worker is killed between a receiver's answer and the end of
 the transaction, the rows stay leased. When the leases end, another worker sends the same messages again, with
-the same ids. Outcomes are recorded together because under load every statement waits for its turn.
+the same ids. Outcomes are recorded together, because statements wait for each other under load.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def make_ping(webhook: Webhook, by: Caller) -> Event:
 logger = logging.getLogger(__name__)
 
 CHECK_EVERY: Final = 0.25
-"""How often each worker checks whether the log has grown."""
+"""The interval, in seconds, at which each worker checks whether the log has grown."""
 ENTRIES_AT_ONCE: Final = 500
 """The maximum number of entries read in one transaction."""
 
@@ -96,8 +96,10 @@ def _fill_some() -> None:
     if start is None or start == newest:
         return
     found = []
-    if start > newest:  # an earlier state of the log was restored, without that of the webhooks
-        logger.warning("the log ends at %s, before what webhooks have read: they go on from there", newest)
+    if start > newest:  # an earlier state of the log was restored, but not of the webhooks
+        logger.warning(
+            "the log ends at %s, before the position read for webhooks; they continue from there", newest
+        )
         Webhook.objects.filter(after__gt=newest).update(after=newest)
     else:
         found = events.entries(after=start, limit=ENTRIES_AT_ONCE)
@@ -135,7 +137,7 @@ def wait_before(step: int, *, retry_after: float = 0.0) -> float | None:
 
 
 RECORD_AFTER: Final = 1.0
-"""How long messages are sent one after the other before the outcomes are recorded."""
+"""The seconds for which messages are sent one after the other before the outcomes are recorded."""
 WITHOUT_KEY_AGAIN: Final = 60.0
 """The seconds until the next attempt for a delivery whose message could not be signed."""
 
@@ -143,7 +145,7 @@ WITHOUT_KEY_AGAIN: Final = 60.0
 def deliver(deliveries: Sequence[Delivery]) -> None:
     """Send leased deliveries of one webhook, and finish or postpone those that were sent.
 
-    A failure, or the end of a second, is the end: others have their turn.
+    It stops after a failure or after a second, so that other webhooks get a turn.
     """
     webhook = Webhook.objects.filter(pk=deliveries[0].webhook_id).first()
     if webhook is None:
@@ -252,11 +254,12 @@ def _end_lease(attempt: DeliveryAttempt, row: Delivery, *, is_disabled: bool) ->
 
 
 THREADS: Final = 16
-"""How many deliveries each worker sends at the same time, at most half of them for one workspace."""
+"""The number of deliveries that each worker sends at the same time, at most half of them for one workspace.
+"""
 AT_ONCE: Final = 20
-"""How many deliveries of one webhook a thread sends before it records what came of them."""
+"""The number of deliveries of one webhook that a thread sends before it records the outcomes."""
 KEPT_FOR: Final = datetime.timedelta(days=30)
-"""How long finished deliveries can be read and replayed."""
+"""The time for which finished deliveries can be read and replayed."""
 REMOVED_AT_ONCE: Final = 1000
 
 

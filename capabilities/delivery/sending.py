@@ -34,7 +34,7 @@ _WITH_RETRY_AFTER: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNA
 
 
 def send(url: str, headers: Mapping[str, str], message: bytes) -> DeliveryAttempt:
-    """Send a message; return the attempt, unsaved. A failure is an attempt too, and nothing is raised."""
+    """Send a message; return the attempt, unsaved. Failures are attempts too; nothing is raised."""
     at, began = timezone.now(), time.monotonic()
     deadline = _Deadline(began + SECONDS)
     status: int | None = None

@@ -147,13 +147,14 @@ HEARTBEAT: Final = 10.0
 """Seconds without events after which a comment is sent."""
 
 HEARTBEAT_OF_A_THREAD: Final = 2.0
-"""The same for a stream in a thread, which notices only by sending that the client has left."""
+"""The same for a stream in a thread, which notices a disconnected client only when it sends."""
 
 LIFETIME: Final = 600.0
-"""Seconds after which a stream ends by itself."""
+"""Seconds after which a stream ends."""
 
 MAX_PENDING: Final = 256 * 1024
-"""The maximum bytes that wait for a slow client; later events are read from the log when it catches up."""
+"""The maximum number of bytes pending for a slow client; later events are read from the log when it catches
+up."""
 
 
 class Subscription:
@@ -217,7 +218,7 @@ class Subscription:
 
     @property
     def _is_idle(self) -> bool:
-        """Whether there is nothing to do; read it after clearing what `_notify` sets."""
+        """Whether there is nothing to do; read it after clearing the event that `_notify` sets."""
         return not self.is_waiting and not self._ended
 
     def _pause(self) -> float:
@@ -275,10 +276,10 @@ class BlockingSubscription(Subscription):
 
 
 MAX_ENTRIES: Final = 1000
-"""Entries that are read at once."""
+"""The number of entries read at a time."""
 
 PAGE: Final = 200
-"""The events that a stream gets at once while it is behind."""
+"""The number of events that a stream gets at a time while it is behind."""
 
 CATCHING_UP: Final = 0.05
 """The seconds of a turn for the streams that are behind; the others are served by a later turn."""
@@ -309,7 +310,7 @@ class FanOut:
         if newest is None or now is None:
             raise DatabaseSilent
         listening = self._end_without_access(streams, now)
-        # An earlier state of the database was restored: these have sent events that did not happen.
+        # An earlier state of the database was restored: these streams have sent events that no longer exist.
         for stream in [stream for stream in listening if stream.position > newest]:
             stream.end(last_words(CursorAhead(newest, events.extent().epoch)))
         listening = [stream for stream in listening if stream.position <= newest]
@@ -440,7 +441,7 @@ logger = logging.getLogger(__name__)
 
 
 SHARE: Final = 10
-"""A person may hold at most one in so many streams of a process, so that others get some."""
+"""A person may have at most one in this many streams of a process, so that some remain for others."""
 
 
 class TooManyStreams(VersioningError):
@@ -449,8 +450,12 @@ class TooManyStreams(VersioningError):
     code = "too_many_streams"
 
     def __init__(self, *, is_yours: bool = False) -> None:
-        whose = "You hold as many streams as one person may" if is_yours else "Too many streams are open"
-        super().__init__(f"{whose}. Try again later, or ask GET /events meanwhile.")
+        whose = (
+            ("You have reached the limit of open streams for one person")
+            if is_yours
+            else "Too many streams are open"
+        )
+        super().__init__(f"{whose}. Try again later, or poll GET /events meanwhile.")
         self.is_yours = is_yours
 
     def details(self) -> dict[str, Any]:
@@ -471,7 +476,7 @@ class OpenStreams:
         """Add a stream, which gets events once it is read.
 
         Raises `TooManyStreams` if `limit` streams are open, or if a tenth of that, but at least one, belong
-        to this person, who is signed in or owns the API key.
+        to this person (signed in, or owner of the API key).
         """
         with self._lock:
             if len(self._open) >= limit:
@@ -483,7 +488,7 @@ class OpenStreams:
         subscription.on_start, subscription.on_close = self._start, self._remove
 
     def _start(self) -> None:
-        """Make sure that the thread runs when a stream is first read."""
+        """Start the thread when a stream is first read."""
         with self._lock:
             if self._thread is None or not self._thread.is_alive():  # a forked process has no threads
                 self._thread = threading.Thread(target=self._follow, name="streams", daemon=True)

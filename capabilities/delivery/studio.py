@@ -1,4 +1,4 @@
-"""The pages about the webhooks of a workspace, for its admins, and what they add to other pages."""
+"""The pages about the webhooks of a workspace, for its admins, and their additions to other pages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from django import forms
-from django.contrib import messages
-from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path
@@ -66,7 +64,7 @@ CHIPS: Final[Mapping[str, str]] = {
     State.DELIVERED: "chip-published",
     State.FAILED: "chip-danger",
 }
-"""The classes of the chips of states, where they are not plain."""
+"""The classes of the chips of states; others are plain."""
 REASONS: Final[Mapping[str, str | Promise]] = {
     "": gettext_lazy("An admin disabled it."),
     DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
@@ -148,12 +146,11 @@ class WebhookForm(forms.Form):
         error_messages={"required": gettext_lazy("Choose at least one event.")},
     )
 
-    def __init__(self, data: Any = None, *, webhook: Webhook | None = None) -> None:
-        initial = None if webhook is None else {name: getattr(webhook, name) for name in self.base_fields}
-        super().__init__(data, initial=initial)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.groups = [(group, {group.pattern, *dict(group.types)}) for group in grouped(types())]
         known = {name for _group, names in self.groups for name in names}
-        stored = webhook.event_types if webhook else ()
+        stored = self.initial.get("event_types", ())
         self.unknown = [event_type for event_type in stored if event_type not in known]
         """Stored types that no application declares any more."""
         choices = [(name, name) for name in (*sorted(known), *self.unknown)]
@@ -176,7 +173,7 @@ class WebhookForm(forms.Form):
 
 
 class RotateForm(forms.Form):
-    """How long the previous secret stays valid."""
+    """The time for which the previous secret stays valid."""
 
     hours = forms.IntegerField(
         label=gettext_lazy("Hours for which the old secret also signs"),
@@ -209,10 +206,14 @@ class WebhooksPage(WorkspacePage):
         """Return the webhooks of the workspace, newest first."""
         return verbs.list_webhooks(by=self.caller, workspace_id=self.workspace.pk)
 
+    def state(self) -> str:
+        """Return a text that changes whenever the content of the page changes."""
+        return webhooks_digest(self.webhooks())
+
     def show_secret(self, message: str, webhook: Webhook) -> HttpResponse:
         """Go to the page of a webhook, which shows its secret once in this session.
 
-        The session holds no secret, only the webhook to show it for: secrets are derived.
+        The session contains only the webhook, not the secret, which is derived again.
         """
         response = self.go(self.address("webhook", str(webhook.pk)), message)
         shown_once.show_next(self.request, response, f"webhook {webhook.pk}", webhook.generation)
@@ -240,13 +241,13 @@ class WebhookPage(WebhooksPage):
         return self.address(page, self.kwargs["webhook"], *rest)
 
     def state(self) -> str:
-        """Return a text that changes with what the page shows, including the newest deliveries."""
+        """Return a text that changes with the content of the page, including the newest deliveries."""
         newest = self.webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")
         return webhooks_digest([self.webhook]) + _digest(newest[:DELIVERIES_PER_PAGE])
 
 
 def webhooks_digest(webhooks: Iterable[Webhook]) -> str:
-    """Return a text that changes with what a page shows of webhooks.
+    """Return a text that changes with a page's information about webhooks.
 
     It is made of the objects on the page, so that any later change gives another text.
     """
@@ -271,7 +272,7 @@ def _digest(rows: Iterable[Any]) -> str:
 
 
 def webhook_in_words(webhook: Webhook, health: Health) -> dict[str, Any]:
-    """Return a webhook as the templates show it."""
+    """Return a webhook in the form for templates."""
     return {
         "webhook": webhook,
         "health": health,
@@ -292,7 +293,7 @@ class ListPage(WebhooksPage):
         self.news_address = (
             f"{self.address('webhooks_live')}?{urlencode({'after': webhooks_digest(webhooks)})}"
         )
-        page = Paginator(webhooks, WEBHOOKS_PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(webhooks, WEBHOOKS_PER_PAGE)
         health = read_health(list(page.object_list))
         return self.page(
             "delivery/webhooks.html",
@@ -304,11 +305,11 @@ class ListPage(WebhooksPage):
 
 
 class ListLivePage(WebhooksPage):
-    """Returns whether the list has changed."""
+    """Returns whether the page has changed."""
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
-        now = webhooks_digest(self.webhooks())
+        now = self.state()
         return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
 
@@ -333,19 +334,20 @@ class CreatePage(FormPage, WebhooksPage):
 class ChangePage(FormPage, WebhookPage):
     """The fields of a webhook."""
 
+    form_class = WebhookForm
     template = "delivery/form.html"
 
     @property
     def title(self) -> str:
         return _("Edit %(title)s") % {"title": webhook_title(self.webhook)}
 
-    def form(self, *data: Any) -> WebhookForm:
-        return WebhookForm(*data, webhook=self.webhook)
+    def initial(self) -> dict[str, Any]:
+        return {name: getattr(self.webhook, name) for name in WebhookForm.base_fields}
 
     def save(self, form: WebhookForm) -> HttpResponse:
         changes = form.values
         if changes["url"] == self.webhook.url:
-            del changes["url"]  # it would be resolved, which may fail
+            del changes["url"]  # the host would be resolved, which may fail
         verbs.change(self.webhook_id, changes, by=self.caller)
         return self.go(self.own_address(), _("Webhook saved. The change applies to events from now on."))
 
@@ -353,23 +355,26 @@ class ChangePage(FormPage, WebhookPage):
         return {"button": _("Save webhook"), "back_address": self.own_address()}
 
 
-class DeletePage(WebhookPage):
+class DeletePage(ActionPage, WebhookPage):
     """Asks for confirmation before a webhook is deleted."""
 
-    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Ask for confirmation."""
-        return self.page(
-            "delivery/delete.html",
-            title=_("Delete %(title)s?") % {"title": webhook_title(self.webhook)},
-            webhook=self.webhook,
-            back_address=self.own_address(),
-        )
+    template = "delivery/delete.html"
+    done_page = "webhooks"
 
-    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Delete the webhook, and show the list."""
-        title = webhook_title(self.webhook)
+    @property
+    def title(self) -> str:
+        return _("Delete %(title)s?") % {"title": webhook_title(self.webhook)}
+
+    @property
+    def back_address(self) -> str:
+        return self.own_address()
+
+    def context(self) -> dict[str, Any]:
+        return {"webhook": self.webhook}
+
+    def act(self) -> str:
         verbs.delete(self.webhook_id, by=self.caller)
-        return self.go(self.address("webhooks"), _("Webhook “%(title)s” deleted.") % {"title": title})
+        return _("Webhook “%(title)s” deleted.") % {"title": webhook_title(self.webhook)}
 
 
 def next_attempt_in_words(delivery: Delivery, attempts: Sequence[DeliveryAttempt]) -> str:
@@ -391,7 +396,7 @@ class ShowPage(WebhookPage):
         """Show a page of deliveries."""
         deliveries = verbs.deliveries(self.webhook_id, by=self.caller)
         state = self.state()
-        page: Page[Delivery] = Paginator(deliveries, DELIVERIES_PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(deliveries, DELIVERIES_PER_PAGE)
         if page.number == 1:
             self.news_address = f"{self.own_address('webhook_live')}?{urlencode({'after': state})}"
         health = read_health([self.webhook])[self.webhook.pk]
@@ -427,13 +432,8 @@ class ShowPage(WebhookPage):
         )
 
 
-class LivePage(WebhookPage):
+class LivePage(ListLivePage, WebhookPage):
     """Returns whether the page of the webhook has changed."""
-
-    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
-        now = self.state()
-        return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
 
 class RotatePage(FormPage, WebhookPage):
@@ -466,17 +466,14 @@ class WebhookAction(ActionPage, WebhookPage):
     """Performs an action on the webhook, then shows the webhook with a message about the outcome."""
 
     http_method_names = ("post",)
+    refusals = (Invalid,)
 
     @property
     def back_address(self) -> str:
         return self.own_address()
 
-    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        try:
-            return super().post(request, **ids)
-        except Invalid:
-            message = _("Nothing was sent: the webhook is disabled. Enable it first.")
-            return self.go(self.own_address(), message, level=messages.ERROR)
+    def refusal_in_words(self, error: Any) -> str:
+        return _("Nothing was sent: the webhook is disabled. Enable it first.")
 
 
 class PingPage(WebhookAction):

@@ -1,4 +1,4 @@
-"""Which URLs and IP addresses a webhook may be sent to, and resolving the host of a receiver.
+"""The rules for the URLs and IP addresses of webhooks, and resolving the host of a receiver.
 
 An admin who creates a webhook makes this service send requests from inside its network. So every IP address
 of the host has to be globally reachable according to IANA's registries of special-purpose addresses.
@@ -63,12 +63,12 @@ _ENDING_IN_IPV4: Final = (IPv6Network("::/96"), _MAPPED, IPv6Network("64:ff9b::/
 _AUTHORITY: Final = re.compile(r"^https?://([^/?#]*)", re.IGNORECASE)
 _HOST_NAME: Final = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _OF_URLS: Final = frozenset(":?#@[]")
-"""The characters that end a host in a URL, or are no part of its name."""
+"""The characters that end a host in a URL or cannot be part of its name."""
 _NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
 
 
 class Refused(Exception):
-    """A webhook may not be sent there; the message for its admins explains why."""
+    """A webhook may not be sent there; the message for its admins gives the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,12 +97,12 @@ def parse_target(url: str) -> Target:
     address has to be written as four decimal numbers: programs disagree on the meaning of other notations.
     """
     if not url.isprintable() or " " in url or "\\" in url:
-        raise Refused("must not hold spaces, backslashes or invisible characters")
+        raise Refused("must not contain spaces, backslashes or invisible characters")
     authority = _AUTHORITY.match(url)
     if authority is None:
         raise Refused("must begin with http:// or https://")
     if "@" in authority[1]:
-        raise Refused("must not hold a user name or a password")
+        raise Refused("must not contain a user name or a password")
     if "#" in url:
         raise Refused("must not have a fragment (#…)")
     import httpx2  # noqa: PLC0415  it takes 6 MiB, and few processes need it
@@ -165,9 +165,9 @@ class Receivers:
 
     @classmethod
     def read(cls, entries: Iterable[str]) -> Receivers:
-        """Read entries, which are IP addresses, CIDRs or host names; these are written as targets have them.
+        """Read entries: IP addresses, CIDRs or host names, which are normalized like those of targets.
 
-        Raises `ValueError` for an entry that is none of these: it would allow or deny nothing.
+        Raises `ValueError` for any other entry, which would allow or deny nothing.
         """
         hosts, networks = set(), []
         for entry in (text for entry in entries if (text := entry.strip())):
@@ -187,7 +187,7 @@ class Receivers:
         return host in self.hosts or self._hold(address)
 
     def include_part_of(self, host: str, address: Address) -> bool:
-        """Return what `include` does, also for a domain of the host and the IPv4 address in an IPv6 one."""
+        """Return whether `include` holds, also for a domain of the host or an IPv4 address in an IPv6 one."""
         labels = host.split(".")
         domains = {".".join(labels[start:]) for start in range(len(labels))}
         carried = _embedded_ipv4(address) if isinstance(address, IPv6Address) else None
@@ -200,9 +200,9 @@ class Receivers:
 
 
 def _read_host(entry: str) -> str:
-    """Return the name of a host as `Target.host` has it; raises `ValueError` for anything else."""
+    """Return the name of a host in the form of `Target.host`; raises `ValueError` for anything else."""
     if "/" in entry:
-        raise ValueError(f"{entry!r} is no CIDR, such as 10.1.0.0/16")
+        raise ValueError(f"{entry!r} is not a CIDR, such as 10.1.0.0/16")
     try:
         if entry.isascii():
             host = _check_host(entry)
@@ -212,7 +212,7 @@ def _read_host(entry: str) -> str:
         host = ""
     if not _HOST_NAME.fullmatch(host):
         raise ValueError(
-            f"{entry!r} is no IP address, CIDR or host name without a port, such as chat.internal"
+            f"{entry!r} is not an IP address, CIDR or host name without a port, such as chat.internal"
         )
     return host
 
@@ -253,7 +253,7 @@ def resolve(url: str, seconds: float) -> tuple[Target, list[Address]]:
 def _look_up_host(target: Target, seconds: float) -> Sequence[str]:
     """Return the IP addresses of a host, in the order in which they should be tried.
 
-    The system's resolver cannot be stopped, so it runs in a thread, which is abandoned if it takes longer.
+    The system's resolver cannot be stopped, so it runs in a thread, which is abandoned after the time limit.
     """
     found: list[str] = []
 
@@ -294,8 +294,8 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_WEBHOOK_DENY",
         (),
-        "receivers that [webhooks](webhooks.md#which-receivers-are-allowed) are never sent to, also where "
-        "`EDITOR_WEBHOOK_ALLOW` opens them",
+        "receivers that [webhooks](webhooks.md#which-receivers-are-allowed) are never sent to, even if "
+        "`EDITOR_WEBHOOK_ALLOW` lists them",
         "none",
         kind=list,
         check=_check_receivers,

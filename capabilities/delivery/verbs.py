@@ -81,7 +81,7 @@ MAX_WEBHOOKS: Final = 100
 """The maximum number of webhooks of a workspace."""
 MAX_KEEP_HOURS: Final = 168
 PREVIOUS_AT_MOST: Final = 4
-"""How many earlier secrets sign in addition to the newest."""
+"""The number of earlier secrets that sign in addition to the newest."""
 
 
 def list_webhooks(*, by: Who, workspace_id: str | None = None) -> QuerySet[Webhook]:
@@ -137,7 +137,7 @@ def create(
     with get_editor().workspace.administering(workspace_id, caller):
         if Webhook.objects.filter(workspace=workspace_id).count() >= MAX_WEBHOOKS:
             message = Message(
-                "this workspace has {limit} webhooks, as many as it can have: delete one first",
+                "this workspace has reached the limit of {limit} webhooks: delete one first",
                 limit=MAX_WEBHOOKS,
             )
             raise Invalid.field("workspaceId", message, code="too_many_webhooks")

@@ -24,7 +24,7 @@ SETTINGS: Final = (
 
 
 class EvaluationConfig(EditorApp):
-    """Says whether an answer is good, before its prompt is live."""
+    """Evaluates answers before their prompt is published."""
 
     name = "capabilities.evaluation"
     label = "evaluation"

@@ -33,7 +33,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "gate.deleted": gettext_lazy("{who} deleted the gate that required a test on {dataset}"),
 }
 _BASELINE: Final = gettext_lazy("The baseline {experiment} has ended")
-"""Of `experiment.finished`, for what an experiment is compared with."""
+"""For `experiment.finished` of a baseline."""
 _NAMES: Final = {
     "dataset": ("dataset", "name"),
     "experiment": ("experiment", "name", "experimentId"),
@@ -51,7 +51,7 @@ def _make_sentence(event: Event, names: Names) -> Sentence:
 
 
 def _make_bypass_sentence(event: Event, names: Names) -> Sentence:
-    """Return the sentence that a version was published without evidence, and why."""
+    """Return the sentence about a version that was published without evidence, with the reason."""
     values: dict[str, Fragment | str] = {
         "version": names.version(event.version_id),
         "dataset": str(event.detail.get("dataset", "")),
@@ -113,9 +113,9 @@ _FINISHED: Final = "experiment.finished"
 
 
 def _own_experiments(caller: Caller) -> Q:
-    """Return the condition that an experiment has ended that the person had started.
+    """Return the condition that an experiment of the person has ended.
 
-    Of a pair that is the one that was asked for, and not what it is compared with.
+    Of a pair, that is the requested experiment, not its baseline.
     """
     return Q(type=_FINISHED, detail__createdBy=caller.username, detail__baselineOf__isnull=True)
 

@@ -1,4 +1,4 @@
-"""The models of the application, where Django looks for them; and what they store about people."""
+"""The models of the application, where Django looks for them, and their personal data."""
 
 from __future__ import annotations
 

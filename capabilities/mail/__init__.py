@@ -1,1 +1,1 @@
-"""Mail about what the bell shows, invitations, and links for forgotten passwords. The worker sends it."""
+"""Mail about notifications, invitations, and links for forgotten passwords. The worker sends it."""

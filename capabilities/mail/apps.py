@@ -20,7 +20,7 @@ class MailConfig(EditorApp):
     studio = "capabilities.mail.studio.STUDIO"
 
     def ready(self) -> None:
-        """Load the declarations, and begin with the first entries of the log after mail was turned on."""
+        """Load the declarations; mail begins with the first log entries after it was turned on."""
         super().ready()
         from capabilities.mail import running  # noqa: PLC0415  when the models are ready
         from versioning.models import events  # noqa: PLC0415  as above

@@ -1,4 +1,4 @@
-"""The settings of mail: the server that takes it, the sender, and the base of its links.
+"""The settings of mail: the server, the sender, and the base of its links.
 
 A project that sends mail already has set Django's `EMAIL_BACKEND`: the editor then sends through it.
 """
@@ -20,22 +20,23 @@ from django.urls import get_script_prefix
 from versioning.conf import Setting, written_as
 
 TIMEOUT: Final = 15.0
-"""How many seconds the mail server may take for each answer."""
+"""The maximum seconds of the mail server for each answer."""
 _SECURE_PORTS: Final = {"smtp+tls": 587, "smtps": 587, "smtp+ssl": 465}
 _NEED_A_HOST: Final = frozenset({"smtp", *_SECURE_PORTS})
 
 
 def is_on() -> bool:
     """Return whether this installation sends mail."""
-    # With a backend of the project, links need the public address, too.
+    # With a project's own backend, links also need the public address.
     has_own_backend = bool(settings.EDITOR_PUBLIC_URL) and settings.is_overridden("EMAIL_BACKEND")
     return bool(settings.EMAIL_URL) or has_own_backend
 
 
 def public_address(path: str) -> str:
-    """Return the address of a page, as people reach it from outside.
+    """Return the public address of a page.
 
-    The public address has the path below which the service is mounted already; in a worker no page has it.
+    The public address already contains the path under which the service is mounted, which is unknown in a
+    worker.
     """
     return (
         f"{str(settings.EDITOR_PUBLIC_URL).rstrip('/')}/{path.removeprefix(get_script_prefix()).lstrip('/')}"
@@ -70,7 +71,8 @@ def _connect(url: str) -> BaseEmailBackend:
         config = {}
     if not config or "?" in url or (scheme in _NEED_A_HOST and not config["EMAIL_HOST"]):
         raise ImproperlyConfigured(
-            "EMAIL_URL names no mail server: write smtp+tls://user:password@host:587, smtp+ssl://… or "
+            "EMAIL_URL is not the URL of a mail server: write smtp+tls://user:password@host:587, "
+            "smtp+ssl://… or "
             f"smtp://…, and not {scheme[:10]}://…, or leave it empty."
         )
     if config["EMAIL_BACKEND"].endswith("filebased.EmailBackend"):

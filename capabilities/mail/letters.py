@@ -1,6 +1,6 @@
-"""The letter that a waiting mail becomes when it is sent, if it still has a reader.
+"""The content of a pending mail, written when it is sent, if it still has a recipient.
 
-Links with a secret are made here, so that no row and no back-up holds one.
+Links with a secret are made here, so that no row and no back-up contains one.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ _ISOLATE, _END_OF_ISOLATE = "\u2068", "\u2069"
 def plain(text: str) -> str:
     """Return a name or a sentence in one line, without invisible characters.
 
-    A name could otherwise begin another header, or turn round the direction of what follows it.
+    A name could otherwise begin another header, or reverse the direction of the following text.
     """
     words = " ".join(text.split())
     return "".join(word for word in words if word in _JOINERS or unicodedata.category(word)[0] != "C")
 
 
 def isolate(name: str) -> str:
-    """Return a name so that its direction does not affect what is around it."""
+    """Return a name so that its direction does not affect the text around it."""
     name = plain(name)
     is_rtl = any(unicodedata.bidirectional(letter) in _FROM_RIGHT_TO_LEFT for letter in name)
     return f"{_ISOLATE}{name}{_END_OF_ISOLATE}" if is_rtl else name
@@ -73,14 +73,14 @@ class Line:
 
     words: str
     about: str
-    """When it was, and in which workspace."""
+    """The time and the workspace of the event."""
     address: str
-    """The page about it, from outside."""
+    """The public address of the page about it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Letter:
-    """What a mail says, in the language in which it was made."""
+    """The content of a mail, in one language."""
 
     subject: str
     sentences: Sequence[str] = ()
@@ -91,14 +91,14 @@ class Letter:
     ends: Sequence[str] = ()
     """Sentences at the end, in small print."""
     settings_address: str = ""
-    """The page on which one turns it off; empty if that is not possible."""
+    """The address of the page to turn it off; empty if that is not possible."""
 
     def message(self, to: str, message_id: str, connection: BaseEmailBackend) -> EmailMultiAlternatives:
         """Return the message to an address."""
         shown = {"letter": self, "language": get_language()}
         headers = {
             "Message-ID": f"<{message_id}@{conf.public_host()}>",
-            "Auto-Submitted": "auto-generated",  # so that no one's absence is reported to the sender
+            "Auto-Submitted": "auto-generated",  # so that out-of-office replies are not sent to the sender
             **({"List-Unsubscribe": f"<{self.settings_address}>"} if self.settings_address else {}),
         }
         message = EmailMultiAlternatives(
@@ -114,17 +114,17 @@ class Letter:
 
 
 MAX_LINES = 50
-"""How many events a mail names; it counts the others."""
+"""The number of events that a mail lists; it counts the others."""
 
 
 def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
-    """Yield one message about the events of a mail, and of the other mail to the person that is due."""
+    """Yield one message about the events of a mail and of the person's other due mail."""
     user = mail.user
     to = mail_address(user)
     if user is None or not to:
         return
     keys = [key for joined in (mail, *mail.joined) for key in joined.detail["events"]]
-    request = HttpRequest()  # by which pages know their reader
+    request = HttpRequest()  # the reader of the sentences
     request.user = user
     caller = caller_of(request)
     # Those of the events that still concern the person, may be seen, and are wanted.
@@ -161,7 +161,7 @@ def _write_line(line: activity.Line, request: HttpRequest) -> Line:
 
 
 def _words(fragment: Fragment, request: HttpRequest) -> str:
-    """Return a part of a sentence; what may be a name cannot turn the rest of it round."""
+    """Return a part of a sentence; a name cannot reverse the direction of the rest."""
     text = as_text(str.__str__(fragment.text), request)
     if fragment.address or fragment.html is not None:
         return isolate(text)
@@ -174,7 +174,7 @@ _ONE_WORD: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 def write_messages(mail: Mail, connection: BaseEmailBackend) -> list[EmailMultiAlternatives]:
-    """Return the messages to send for a mail: none if no one is to have it any more."""
+    """Return the messages to send for a mail: none if it no longer has a recipient."""
     return list(_WRITERS[MailKind(mail.kind)](mail, connection))
 
 
@@ -192,9 +192,9 @@ def _invitation(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMulti
 
 
 def _letter_of_invitation(invitation: Invitation) -> Letter:
-    """Return a letter in fixed words: it goes to any address, so that it must not carry the admin's own.
+    """Return a letter in fixed words: it can go to any address, so it must not contain texts of the admin.
 
-    Names are left out that are more than a word, or that a mail program may turn into a link.
+    Names of more than one word, or that a mail program may turn into a link, are omitted.
     """
     by = invitation.invited_by
     names = {
@@ -229,7 +229,7 @@ def _is_one_word(name: str) -> bool:
 
 
 def _forgotten_password(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
-    """Yield a link for each account with the name or the address that was typed, if there is any."""
+    """Yield a link for each account with the typed name or address."""
     for number, user in enumerate(studio.find_accounts(mail.detail["asked"])):
         to = wanted_address(user, FORGOTTEN_PASSWORD.name)
         if not to:
@@ -250,7 +250,7 @@ def _forgotten_password(mail: Mail, connection: BaseEmailBackend) -> Iterator[Em
 
 
 def _address_changed(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
-    """Yield a notice to the address that an account had before."""
+    """Yield a notice to the previous address of an account."""
     user = mail.user
     if user is None:
         return

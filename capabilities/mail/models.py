@@ -1,4 +1,4 @@
-"""Mail that waits to be sent, how far the log was read for it, and what people want to have sent."""
+"""Pending mail, the position up to which the log was read for it, and people's mail preferences."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from versioning.models.due_work import DueWork, LeaseLost
 from versioning.models.personal_data import Erasure, PersonalData, rows_of_person
 
 TRIED_FOR: Final = datetime.timedelta(days=1)
-"""For how long after it is due mail is tried again."""
+"""The time after the due date for which mail is retried."""
 MAX_JOINED: Final = 1000
-"""How many rows become one mail."""
+"""The maximum number of rows joined into one mail."""
 
 
 class MailKind(models.TextChoices):
-    """What a mail is about; `capabilities.mail.letters` writes each."""
+    """The kind of a mail; `capabilities.mail.letters` writes each."""
 
     INVITATION = "invitation"
     FORGOTTEN_PASSWORD = "forgottenPassword"  # noqa: S105  the name of a kind
     ADDRESS_CHANGED = "addressChanged"
     NEWS = "news"
-    """Events that concern the person; those that are due together are one mail."""
+    """Events that concern the person; events due together become one mail."""
 
 
 class Mail(DueWork):
-    """A mail that waits to be sent. A row is deleted when the mail is sent, or given up."""
+    """A pending mail. The row is deleted when the mail is sent or given up."""
 
     kind = models.CharField(max_length=32, choices=MailKind)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+")
     """The recipient, if it has to be an account."""
     invitation = models.ForeignKey(Invitation, null=True, on_delete=models.CASCADE, related_name="+")
     detail = models.JSONField(default=dict)
-    """What else the mail needs; never a secret: links are made when it is sent."""
+    """Further data of the mail; never a secret, because links are made when it is sent."""
     until = models.DateTimeField()
-    """When it is given up."""
+    """The time at which it is given up."""
 
     joined: Sequence[Mail] = ()
     """Other mail to the person that is sent with it."""
@@ -74,7 +74,7 @@ class Mail(DueWork):
             self.joined = others.lease(MAX_JOINED, by=self.leased_by)
 
     def remove(self) -> None:
-        """Delete it under its lease, with what is joined; raises `LeaseLost`."""
+        """Delete it and joined mail under its lease; raises `LeaseLost`."""
         with transaction.atomic():
             for mail in (self, *self.joined):
                 rows = Mail.objects.filter(pk=mail.pk, leased_by=mail.leased_by, attempts=mail.attempts)
@@ -82,14 +82,14 @@ class Mail(DueWork):
                     raise LeaseLost
 
     def try_again(self, seconds: float) -> None:
-        """Make it due again in this many seconds, with what is joined; raises `LeaseLost`."""
+        """Make it and joined mail due again in this many seconds; raises `LeaseLost`."""
         with transaction.atomic():
             for mail in (self, *self.joined):
                 mail.postpone(seconds)
 
 
 class MailCursor(models.Model):
-    """The one row that says how far the log was read."""
+    """The single row with the position up to which the log was read."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     position = models.BigIntegerField()
@@ -99,7 +99,7 @@ class MailCursor(models.Model):
 
 
 class MailPreferencesQuerySet(models.QuerySet["MailPreferences"]):
-    """Queries for what people want to have sent."""
+    """Queries for mail preferences."""
 
     def of(self, user_ids: Collection[Any]) -> dict[Any, MailPreferences]:
         """Return the preferences of people by their ids; the defaults for those without a row."""
@@ -108,7 +108,7 @@ class MailPreferencesQuerySet(models.QuerySet["MailPreferences"]):
 
 
 class MailPreferences(models.Model):
-    """What a person wants to have sent; without a row, everything."""
+    """A person's mail preferences; without a row, everything is sent."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", primary_key=True
@@ -116,7 +116,7 @@ class MailPreferences(models.Model):
     turned_off = models.JSONField(default=list)
     """The names of the kinds that are not sent."""
     daily = models.BooleanField(default=False)
-    """Whether what can wait comes once a day, in one mail."""
+    """Whether less urgent mail is sent once a day, as one mail."""
 
     objects = MailPreferencesQuerySet.as_manager()
 
@@ -124,17 +124,17 @@ class MailPreferences(models.Model):
         return f"mail for {self.user_id}"
 
     def wants(self, kind: str) -> bool:
-        """Return whether mail of a kind is to be sent."""
+        """Return whether mail of a kind is wanted."""
         return kind not in self.turned_off
 
 
 _NAMING: Final = (MailKind.FORGOTTEN_PASSWORD, MailKind.ADDRESS_CHANGED)
 _PEOPLE: Final = ("asked", "to")
-"""The members of the detail of such mail that hold what was typed, and an address."""
+"""The members of such mail's detail with the typed text and an address."""
 
 
 def _erase_mail_about(erasure: Erasure) -> int:
-    """Delete mail that waits for the person without an account of its own, such as a forgotten password."""
+    """Delete pending mail about the person without a recipient account, such as for a forgotten password."""
     names = {caseless(name) for name in (erasure.name, erasure.address) if name}
     waiting = Mail.objects.filter(kind__in=_NAMING).values_list("pk", "detail")
     about = [pk for pk, detail in waiting if names & {caseless(str(detail.get(name))) for name in _PEOPLE}]

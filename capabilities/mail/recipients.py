@@ -1,4 +1,4 @@
-"""People who get mail: their addresses, languages and time zones, and what they want to have sent."""
+"""Recipients of mail: their addresses, languages, time zones and preferences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def address_field() -> str | None:
 
 
 def mail_address(user: User | None) -> str:
-    """Return the address of an account; empty without one, for what is none, and for deactivated accounts."""
+    """Return the address of an account; empty without a valid one, and for deactivated accounts."""
     field = address_field()
     address = str(getattr(user, field) or "") if user is not None and user.is_active and field else ""
     return address if is_mail_address(address) else ""
@@ -85,7 +85,7 @@ OWN: Final = (INVITATION, FORGOTTEN_PASSWORD)
 
 
 def offered() -> list[NotificationTopic]:
-    """Return the topics that there is mail about: not those without any known event."""
+    """Return the topics with mail: those with at least one known event."""
     known = types()
     return [
         topic

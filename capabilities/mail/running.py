@@ -1,11 +1,11 @@
-"""From entries of the log to mail that waits to be sent, and sending it.
+"""From entries of the log to pending mail, and sending it.
 
 The log is the outbox, as for webhooks: no change writes a row for mail. A moment later a worker makes the
-rows, and moves a cursor in the same transaction, so that each entry is told once.
+rows, and moves a cursor in the same transaction, so that each entry is reported once.
 
-The mail is written when it is sent, so that it says what is true then, to those who may know it then. If a
-worker is killed after the mail server has taken the mail, and before the row is deleted, the mail is sent
-once more, with the same `Message-ID`.
+The mail is written when it is sent, so that its content and its recipients' rights are current. If a worker
+is killed after the mail server has accepted the mail, and before the row is deleted, the mail is sent once
+more, with the same `Message-ID`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from versioning.models.accounts import account
 from versioning.worker.jobs import Periodic, Queue
 
 SECONDS: Final = 1.0
-"""How often each worker checks whether the log has grown."""
+"""The interval, in seconds, at which each worker checks whether the log has grown."""
 AT_ONCE: Final = 500
 """The maximum number of entries read at once."""
 DAILY_AT: Final = 8
-"""The hour at which the daily mail comes, in the person's time zone."""
+"""The hour of the daily mail, in the person's time zone."""
 
 
 _begun: Final = threading.Event()
@@ -52,14 +52,14 @@ _begun: Final = threading.Event()
 
 
 def begin() -> None:
-    """Let the mail begin with the entries that the open transaction is about to write.
+    """Begin mail with the entries that the open transaction is about to write.
 
-    Else it would begin when a worker first reads the log, and what happened between turning mail on and then
+    Otherwise mail would begin when a worker first reads the log, and earlier events since mail was turned on
     would not be sent.
     """
     if _begun.is_set() or not conf.is_on():
         return
-    if MailCursor.objects.exists():  # as another transaction has committed it
+    if MailCursor.objects.exists():  # the cursor as committed by another transaction
         _begun.set()
     else:
         _begin_at(events.position())
@@ -83,7 +83,7 @@ def fill() -> None:
 def _fill_some() -> bool:
     """Make the mail of some unread entries; return whether there may be more."""
     start, newest = read_to(), events.position()
-    if start is None:  # what happened before mail was turned on is not sent
+    if start is None:  # events before mail was turned on are not sent
         _begin_at(newest)
         return False
     if start == newest:
@@ -101,7 +101,7 @@ def _fill_some() -> bool:
 
 
 def _invitations(entries: Sequence[Event]) -> Iterator[Mail]:
-    """Yield mail with the links of invitations, to the address that the admin gave, or the account's."""
+    """Yield mail with the links of invitations, to the address from the admin or the account's."""
     made = {
         (event.workspace_id, event.detail["username"])
         for event in entries
@@ -133,17 +133,17 @@ def _news(entries: Sequence[Event]) -> Iterator[Mail]:
 
 
 def next_daily(user_id: Any) -> datetime.datetime:
-    """Return when the next daily mail of a person comes."""
+    """Return the time of a person's next daily mail."""
     now = timezone.now().astimezone(chosen_zone(Preferences.objects.of(user_id)))
     today = now.replace(hour=DAILY_AT, minute=0, second=0, microsecond=0)
     return today if today > now else today + datetime.timedelta(days=1)
 
 
 WAITS: Final = (5.0, 30.0, 120.0, 600.0, 1800.0)
-"""The seconds between attempts; the last one again and again, until the mail is given up."""
+"""The seconds between attempts; the last value repeats until the mail is given up."""
 JITTER: Final = 0.2
 _PERMANENT: Final = 500
-"""Replies from here on say that another attempt is of no use."""
+"""SMTP reply codes from here on are permanent failures."""
 
 logger = logging.getLogger(__name__)
 
@@ -162,7 +162,7 @@ def send(mail: Mail) -> None:
         if messages:
             connection.open()
             connection.send_messages(messages)
-    except Exception as error:  # noqa: BLE001  the backend of a project raises errors of its own
+    except Exception as error:  # noqa: BLE001  the mail backend of a project raises its own errors
         _handle_failure(mail, error)
     else:
         mail.remove()
@@ -172,11 +172,11 @@ def send(mail: Mail) -> None:
 
 def _handle_failure(mail: Mail, error: Exception) -> None:
     about = {"kind": mail.kind, "attempts": mail.attempts, "error": f"{type(error).__name__}"}
-    # The server refuses the recipient, and not only for now.
+    # The server refuses the recipient permanently.
     if isinstance(error, SMTPRecipientsRefused) and all(
         code >= _PERMANENT for code, _reply in error.recipients.values()
     ):
-        logger.warning("the mail server takes no mail for an address", extra=about)
+        logger.warning("the mail server accepts no mail for an address", extra=about)
         mail.remove()
         return
     logger.warning("a mail could not be sent yet", extra=about)

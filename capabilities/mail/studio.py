@@ -1,7 +1,7 @@
-"""The page on which people say what is sent to them, and those for forgotten passwords.
+"""The page for mail preferences, and the pages for forgotten passwords.
 
-The page for a forgotten password answers the same, in the same time, whether the account exists: it stores
-what was typed, and a worker looks for the account later.
+The page for a forgotten password gives the same answer, in the same time, whether or not the account exists.
+It stores the typed text, and a worker looks up the account later.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class MailPage(StudioPage):
         return self._show()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Store what is to be sent, or another address."""
+        """Store the preferences, or another address."""
         if not conf.is_on():
             raise NotFound
         return self._change_address() if "address" in request.POST else self._choose()
@@ -70,7 +70,7 @@ class MailPage(StudioPage):
         user: Any = self.request.user
         known = [topic.name for topic in offered()]
         before = MailPreferences.objects.of([user.pk])[user.pk].turned_off
-        # Of what is not offered now, such as by an application that was taken out, the choice stays.
+        # Choices for topics that are not offered now, such as those of a removed application, are unchanged.
         turned_off = [name for name in before if name not in known]
         turned_off += [name for name in known if name not in form.getlist("topic")]
         preferences = {"turned_off": turned_off, "daily": form.get("when") == "daily"}
@@ -117,7 +117,7 @@ if TYPE_CHECKING:
 MAX_ASKED: Final = 254
 """The longest user name or mail address that is looked for."""
 MAX_ACCOUNTS: Final = 10
-"""How many accounts with one address are written to."""
+"""The maximum number of accounts with one address that get a link."""
 
 
 class LinkTokens(PasswordResetTokenGenerator):
@@ -126,7 +126,7 @@ class LinkTokens(PasswordResetTokenGenerator):
     prefix = "ep_"
 
     def make_token(self, user: Any) -> str:
-        """Return a token, which counts until the password changes or someone signs in."""
+        """Return a token, which is valid until the password changes or someone signs in."""
         return self.prefix + super().make_token(user)
 
     def check_token(self, user: Any, token: str | None) -> bool:
@@ -181,7 +181,7 @@ class ForgottenPasswordPage(View):
         return self._page()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Store what was typed for a worker, and say what happens if there is such an account."""
+        """Store the typed text for a worker, and show what happens if such an account exists."""
         asked = request.POST.get("asked", "").strip()
         if not asked or len(asked) > MAX_ASKED or not asked.isprintable():
             return self._page(problem=_("Enter a user name or a mail address."), status=400)
@@ -208,7 +208,7 @@ class NewPasswordForm(PasswordAlone, SetPasswordForm):  # type: ignore[type-arg]
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
 class NewPasswordPage(PasswordResetConfirmView):
-    """Where the link leads: sets a new password, and ends all sessions of the person."""
+    """The page of the link: sets a new password and ends all sessions of the person."""
 
     template_name = "mail/new_password.html"
     form_class = NewPasswordForm
@@ -221,12 +221,12 @@ class NewPasswordPage(PasswordResetConfirmView):
         return user if may_set_password(user) else None
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Return what the page shows."""
+        """Return the context of the page."""
         context = super().get_context_data(**kwargs)
         return {**site.each_context(self.request), **context, "title": _("A new password")}
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set the password, and say that it counts."""
+        """Set the password, and confirm it."""
         super().form_valid(form)
         sign_in.end_sessions(self.user)
         return framed(self.request, self.template_name, title=_("A new password"), is_done=True)

@@ -126,7 +126,9 @@ class ReleaseItemAnswer(ResponseSchema):
     version_number: Annotated[int | None, Source("item.version_number")]
     active_before: Annotated[
         Uuid | None,
-        Field(description="What was live before the release; while it is a draft, what is live now."),
+        Field(
+            description=("The version that was live before the release; for a draft, the currently live one.")
+        ),
     ]
     newer: bool
 
@@ -162,7 +164,7 @@ class ReleaseConflict(ResponseSchema):
 
 
 class RevertAnswer(ReleaseAnswer):
-    """A draft that reverts a release, and the items that it leaves out."""
+    """A draft that reverts a release, and the omitted items."""
 
     conflicts: list[ReleaseConflict]
 
@@ -243,7 +245,7 @@ class ReleaseViewSet(EditorViewSet):
         return self._answer_created(request, release)
 
     def retrieve(self, request: Request, id: str) -> Response:
-        """Read a release, and what is currently live for its items."""
+        """Read a release, with the currently live versions of its items."""
         return self._answer(request, self._releases.find(id, by=self.caller))
 
     def update(self, request: Request, id: str) -> Response:
@@ -259,7 +261,7 @@ class ReleaseViewSet(EditorViewSet):
         return Response(self.dump(f"The release {id} is deleted."))
 
     def check(self, request: Request, id: str) -> Response:
-        """Check what prevents a release from being published now."""
+        """Return the reasons that prevent the release from being published now."""
         return Response(self.dump(self._releases.check(id, by=self.caller)))
 
     def publish(self, request: Request, id: str) -> Response:
@@ -304,7 +306,7 @@ def _views(releases: Sequence[Release], conflicts: Sequence[items.ItemNow] = ())
 
 
 def _read_fields(schema: type[RequestSchema], request: Request) -> Json:
-    """Return the members of the body, with an empty text in place of a null description."""
+    """Return the members of the body, with an empty text instead of a null description."""
     body = dict(schema.read(request))
     return {**body, "description": body["description"] or ""} if "description" in body else body
 

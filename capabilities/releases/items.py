@@ -1,4 +1,4 @@
-"""The items of releases: what callers name, the exact versions that are stored, and their current state."""
+"""The items of releases: as callers name them, as stored with exact versions, and their current state."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ItemNow:
 
     item: ReleaseItem
     resource: Any = None
-    """The resource with its two versions, without their texts; None if it is gone."""
+    """The resource with its two versions, without their texts; None if it was deleted."""
     version: Any = None
     """The version to publish; None if it was deleted, or the item unpublishes."""
     is_file: bool = False
@@ -69,7 +69,7 @@ class ItemNow:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the live version is already what the item wants."""
+        """Whether the live version already equals the item's target."""
         return self.resource is not None and self.active_version_id == self.item.version_id
 
     @property
@@ -146,7 +146,7 @@ def find_collection(editor: Editor, slug: str) -> Collection[Any]:
 
 
 def planned_versions(items: Iterable[ReleaseItem]) -> dict[tuple[str, str], OverlaidVersion]:
-    """Return what the items publish or unpublish, by kind and id."""
+    """Return the versions that the items publish or unpublish, by kind and id."""
     return {
         (item.kind, item.resource_id): OverlaidVersion(
             identity=item.identity, version_id=None if item.version_id is None else str(item.version_id)
@@ -253,7 +253,7 @@ def pinned(editor: Editor, release: Release, items: Items, by: Caller) -> list[R
             message = Message("is not stored in this workspace ({kind})", kind=kind)
             issues.append(Issue(f"items.{item.place}.resource", message))
         elif is_file(editor, resource):
-            message = Message("is an override that is kept as a file, which no release can publish")
+            message = Message("is an override that is stored as a file, which no release can publish")
             raise Invalid.field(f"items.{item.place}.resource", message, code="code_source")
         else:
             item.identity = resource.uuid
@@ -296,7 +296,7 @@ def _pin(
     field = f"items.{item.place}.versionId"
     if item.action == Action.UNPUBLISH:
         if version_id is not None:
-            yield Issue(field, "must be absent where the action is 'unpublish'")
+            yield Issue(field, "must be absent if the action is 'unpublish'")
         return
     wanted = resource.latest_version_id if version_id is None else _uuid(version_id)
     number = None if wanted is None else versions.get((item.kind, item.resource_id, wanted))

@@ -50,7 +50,7 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         return self.covered_by(caller).filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
 
     def covered_by(self, caller: Caller) -> Self:
-        """Filter by the releases that hold nothing outside the limits of the caller's key."""
+        """Filter by the releases without items outside the limits of the caller's key."""
         if not caller.id_prefix:
             return self
         release_url = ReleaseItem.objects.filter(release=models.OuterRef("pk"))

@@ -68,7 +68,7 @@ class ReleaseChanged(VersioningError):
     code = "edit_conflict"
 
     def __init__(self) -> None:
-        super().__init__("The release has changed since you read it; look at it again.")
+        super().__init__("The release has changed since you read it; check it again.")
 
 
 def in_order(items: Iterable[N]) -> list[N]:

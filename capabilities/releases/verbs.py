@@ -3,9 +3,9 @@
 Every function takes the caller as `by`, and raises `NotFound` if the caller may not read the workspace,
 `Forbidden` if they may read the workspace but not its drafts, or lack the right.
 
-Members who may save can change a release. But a release that goes live by itself, with the rights of its
-scheduler, can be changed or deleted only by people who could also publish it. A person who changes its items
-becomes responsible for it: otherwise the change would borrow the rights of another person.
+Members who can save can change a release. But a release that is published automatically, with the rights of
+its scheduler, can be changed or deleted only by people who could also publish it. A person who changes its
+items becomes responsible for it: otherwise the change would borrow the rights of another person.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class AutomaticReleases:
     take_over: Callable[[Release, Caller], object]
     """Makes a release run with the rights of the caller, who has changed its items."""
     published: Callable[[Release, Caller], object]
-    """Ends what would publish a release later, because the caller has just published it."""
+    """Cancels the scheduled publication of a release that the caller has just published."""
 
 
 _registered: Final[list[AutomaticReleases]] = []
@@ -342,7 +342,7 @@ def _check_title(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Reverting:
-    """A draft release that reverts another one, and the items that it leaves out."""
+    """A draft release that reverts another one, and the omitted items."""
 
     release: Release
     conflicts: Sequence[ItemNow]
@@ -351,11 +351,11 @@ class Reverting:
 
 @retry_on_conflict
 def revert(releases: Verbs, release_id: str, *, title: str = "", by: Who = APPLICATION) -> Reverting:
-    """Create a draft release that goes back to what was live before a published one; moves nothing.
+    """Create a draft release that restores the versions live before a published one; moves nothing.
 
     By default, its `title` is that of the other one after “Revert”.
 
-    An item is left out if another version has gone live since, such as a hotfix, or if the release did not
+    An item is omitted if another version has gone live since, such as a hotfix, or if the release did not
     change it. Raises `Conflict` for a release that is not published.
     """
     caller, editor = caller_of(by), releases.editor
@@ -425,7 +425,7 @@ def check(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Check:
             sentence = "A newer version was saved, which the release does not publish."
             warnings.append(item_problem(item, "newer_version", sentence))
         if item.is_unchanged:
-            warnings.append(item_problem(item, "unchanged", "It is like that already."))
+            warnings.append(item_problem(item, "unchanged", "It is already in this state."))
     return Check(problems=find_problems(editor, release, items, caller), warnings=warnings)
 
 
@@ -442,7 +442,7 @@ class Attempt:
 
     @cached_property
     def together(self) -> overlays.Versions:
-        """What goes live together, or is taken down."""
+        """The resources that go live or are taken down together."""
         return planned_versions(item.item for item in self.items)
 
 
@@ -455,9 +455,9 @@ def find_problems(
     options: Options = NO_OPTIONS,
     at: datetime.datetime | None = None,
 ) -> list[Problem]:
-    """Return what prevents the caller from publishing a release with these items, as stored now.
+    """Return the problems that prevent the caller from publishing a release with these items now.
 
-    `at` is when it is published, by default now.
+    `at` is the time of publication, by default now.
 
     Raises `OptionRefused` if the caller may not use an option, and `Invalid` for an invalid value.
     """
@@ -500,7 +500,7 @@ def _item_problems(attempt: Attempt, item: ItemNow, refusal: VersioningError | N
     if item.resource is None:
         yield item_problem(item, "gone", "It was deleted.")
     elif item.is_file:
-        sentence = "Its override is kept as a file, which no transaction can move."
+        sentence = "Its override is stored as a file, which no transaction can move."
         yield item_problem(item, "code_source", sentence)
     elif item.item.action == Action.PUBLISH and item.version is None:
         yield item_problem(item, "gone", "The version to publish was deleted.")
@@ -536,8 +536,8 @@ def publish(
     Locks the release, then its resources, blocks first and each kind by id, then moves them in that order.
     Everything is recorded at one position of the log, with the end of its schedules. The configurations,
     which take longest, are read before anything is locked, because a transaction on SQLite blocks other
-    saves: `versions` are those that `read_ahead` returned to a caller who already began a transaction. The
-    gate is asked about the time `at`, by default now. Raises `ReleaseBlocked` if the gate refuses any item,
+    saves. `versions` are the result of `read_ahead` for a caller who has already begun a transaction. The
+    gate decides for the time `at`, by default now. Raises `ReleaseBlocked` if the gate refuses any item,
     `Conflict` if the release is already published, and `ReleaseChanged` as `change` does.
     """
     caller, editor, given = caller_of(by), releases.editor, gate.only_options(options)
@@ -587,7 +587,7 @@ def _publish_items(
 
 
 def _live_now(items: list[ItemNow]) -> Mapping[tuple[str, str], OverlaidVersion]:
-    """Return what is live of the items before they move."""
+    """Return the live versions of the items before they change."""
     return {
         (item.kind, item.resource_id): OverlaidVersion(
             identity=item.resource.uuid,
@@ -598,7 +598,7 @@ def _live_now(items: list[ItemNow]) -> Mapping[tuple[str, str], OverlaidVersion]
 
 
 class Releases(Verbs):
-    """What can be done with releases.
+    """The verbs of releases.
 
         release = editor.releases.create(
             "acme", title="Autumn", items=[{"resource": {"kind": "agent", "id": "writer"}}], by=user
@@ -630,7 +630,7 @@ def open_release(release_id: str, caller: Caller) -> Overlay:
 
 SELECTOR: Final = OverlaySelector(
     name="release",
-    description="What would be served if this release were published now.",
+    description="The versions that would be served if this release were published now.",
     read=open_release,
 )
 

@@ -47,9 +47,11 @@ from versioning.domain.texts import MAX_QUOTE
 from versioning.editor.configuration_checks import invisible_characters
 from versioning.models.search import ByteLength, together
 
-_REQUIRED = Annotated[int, Field(ge=0, le=MAX_REQUIRED, description="How many approvals a version needs.")]
+_REQUIRED = Annotated[
+    int, Field(ge=0, le=MAX_REQUIRED, description=("The number of approvals that a version needs."))
+]
 _BYPASS = Annotated[
-    Literal["admin", "nobody"], Field(description="Who may make a version live without them.")
+    Literal["admin", "nobody"], Field(description="The people who can publish a version without them.")
 ]
 
 
@@ -74,19 +76,21 @@ class MissingReview(ResponseSchema):
         str | None,
         Field(description="The open review, if there is one.", json_schema_extra={"format": "uuid"}),
     ]
-    missing: Annotated[int, Field(ge=0, description="How many approvals are missing.")]
-    changes_requested_by: Annotated[list[str], Field(description="Who asks for changes, by user name.")]
+    missing: Annotated[int, Field(ge=0, description="The number of missing approvals.")]
+    changes_requested_by: Annotated[
+        list[str], Field(description=("The user names of people who request changes."))
+    ]
 
 
 class ReviewErrorMembers(ResponseSchema):
     """The additional members of errors about reviews."""
 
     review: MissingReview | None = None
-    review_id: Annotated[str | None, Field(description="The review that is open already.")] = None
+    review_id: Annotated[str | None, Field(description="The existing open review.")] = None
 
 
 class ReviewPolicyViewSet(EditorViewSet):
-    """How many approvals versions of a workspace need."""
+    """The review policy of a workspace: the number of approvals that versions need."""
 
     job = "Review"
     subject = "review policy"
@@ -147,7 +151,7 @@ class ReviewUpdate(RequestSchema):
 class VerdictCreate(RequestSchema):
     """A verdict on the version under review."""
 
-    version_id: Annotated[NotEmpty, Field(description="The version that you have looked at.")]
+    version_id: Annotated[NotEmpty, Field(description="The version that you have seen.")]
     verdict: VerdictName
     body: _TEXT | None = None
 
@@ -160,9 +164,7 @@ class VerdictAnswer(ResponseSchema):
     body: str
     version_id: str
     created_at: Time
-    counts: Annotated[
-        bool, Field(description="Whether it counts for the version under review, at this moment.")
-    ]
+    counts: Annotated[bool, Field(description="Whether it currently counts for the version under review.")]
 
 
 class ReviewAnswer(ResponseSchema):
@@ -173,20 +175,24 @@ class ReviewAnswer(ResponseSchema):
     version_id: str
     version_number: int
     base_version_id: Annotated[
-        str | None, Field(description="The version that was live when the review was asked for.")
+        str | None, Field(description="The version that was live when the review was requested.")
     ]
     state: ReviewStateName
     requested_by: str | None
     message: str
-    reviewers: Annotated[list[str], Field(description="Who was asked and is a member.")]
+    reviewers: Annotated[list[str], Field(description="The requested reviewers who are members.")]
     verdicts: Annotated[
         list[VerdictAnswer],
         Field(
-            description="The oldest first. An open review also shows what was said of an equal configuration "
-            "in earlier reviews."
+            description=(
+                "The oldest first. An open review also includes verdicts on an equal configuration from "
+                "earlier reviews."
+            )
         ),
     ]
-    missing: Annotated[int, Field(description="How many approvals the version still needs to go live.")]
+    missing: Annotated[
+        int, Field(description=("The number of approvals that the version still needs to go live."))
+    ]
     outdated: Annotated[bool, Field(description="Whether there is a newer version.")]
     created_at: Time
     warnings: Annotated[
@@ -218,8 +224,8 @@ class ReviewViewSet(EditorViewSet):
             parameters.query("state", "Only in this state.", enum=STATES),
             parameters.KIND,
             parameters.RESOURCE_ID,
-            parameters.query("reviewer", "`me`: only those that you were asked for.", enum=["me"]),
-            parameters.query("author", "`me`: only those that you asked for.", enum=["me"]),
+            parameters.query("reviewer", "`me`: only reviews requested from you.", enum=["me"]),
+            parameters.query("author", "`me`: only reviews that you requested.", enum=["me"]),
             parameters.WORKSPACE,
         ),
     }
@@ -254,7 +260,7 @@ class ReviewViewSet(EditorViewSet):
         return self.page_of(page, found, self.reviews.records_of, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
-        """Ask for a review of a version, by default of the latest."""
+        """Request a review of a version, by default of the latest."""
         given = ReviewCreate.read(request)
         review = self.reviews.ask(
             given["resource"]["kind"],
@@ -333,8 +339,8 @@ class CommentCreate(RequestSchema):
         str | None,
         Field(
             description=(
-                "The words that it is about; of a comment on a line that line, when absent, "
-                f"or the first {MAX_QUOTE} characters of it."
+                "The quoted words. When absent in a comment on a line: that line, or its first "
+                "{MAX_QUOTE} characters."
             ),
         ),
         limits(Comment.quote),
@@ -346,8 +352,8 @@ class CommentCreate(RequestSchema):
 class CommentUpdate(RequestSchema):
     """A change of a comment; an absent member is unchanged."""
 
-    body: Annotated[_BODY, Field(description="Only of one's own comment.")] = UNCHANGED
-    resolved: Annotated[bool, Field(description="Of the thread that the comment belongs to.")] = UNCHANGED
+    body: Annotated[_BODY, Field(description="Only for your own comment.")] = UNCHANGED
+    resolved: Annotated[bool, Field(description="The state of the comment's thread.")] = UNCHANGED
 
 
 class _About(NamedTuple):
@@ -415,7 +421,7 @@ class CommentViewSet(EditorViewSet):
             parameters.KIND,
             parameters.RESOURCE_ID,
             query("versionId", "Only on this version."),
-            query("resolved", "Only in threads that are resolved, or are not.", enum=["true", "false"]),
+            query("resolved", "Only in resolved, or only in open threads.", enum=["true", "false"]),
         )
     }
     requests = {"create": CommentCreate, "update": CommentUpdate, "destroy": Nothing}

@@ -1,6 +1,6 @@
 """Comments on versions, and on fields and lines in them: `editor.comments`.
 
-Members who may read the drafts of a resource may read its comments, and those who may save may write them.
+Members who can read the drafts of a resource may read its comments, and those who can save may write them.
 Comments belong to the resource and not to its id, so a later resource with the same id does not inherit them;
 those of a code-defined agent stay when its override is deleted.
 """
@@ -149,7 +149,7 @@ def with_wording(remark: str, wording: str) -> str:
 
 
 def replaced(text: str, start: int, quote: str, wording: str) -> str | None:
-    """Return a text with a wording in place of the quote that begins at a position; None if it does not."""
+    """Return a text with the quote at a position replaced by a wording; None if the quote is not there."""
     pattern = r"\s+".join(map(re.escape, quote.split()))
     match = re.compile(pattern).match(text, start)
     return None if match is None or not pattern else f"{text[:start]}{wording}{text[match.end() :]}"
@@ -158,9 +158,9 @@ def replaced(text: str, start: int, quote: str, wording: str) -> str | None:
 MAX_MENTIONED: Final = 20
 """The maximum number of people whom a comment notifies."""
 MENTION: Final = regex.compile(r"(?<![\w\p{M}@.+/-])@([\w\p{M}@.+-]+)")
-"""An `@` and what follows it, in a text that is `composed`; a mark belongs to the letter before it."""
+"""An `@` and the text after it, in a `composed` text; a mark belongs to the letter before it."""
 _MAX_PUNCTUATION: Final = 3
-"""How many signs at the end can belong to a name; each is looked up."""
+"""The number of punctuation marks at the end that can belong to a name; each is tried."""
 
 
 def composed(text: str) -> str:
@@ -169,14 +169,14 @@ def composed(text: str) -> str:
 
 
 def possible_names(mentioned: str) -> list[str]:
-    """Return the names that what follows an `@` can mean, longest first: punctuation may end a sentence."""
+    """Return the possible names after an `@`, longest first, because punctuation may end a sentence."""
     shortest = max(len(mentioned.rstrip(".+-@")), 1)
     longest = min(len(mentioned), shortest + _MAX_PUNCTUATION)
     return [mentioned[:end] for end in range(longest, shortest - 1, -1)]
 
 
 def update_mentions(comment: Comment, event: UUID) -> None:
-    """Store whom a comment mentions; those whom it did not mention before are notified of the event.
+    """Store the people that a comment mentions; newly mentioned ones are notified of the event.
 
     Names in a suggested wording mention no one.
     """
@@ -190,7 +190,7 @@ def update_mentions(comment: Comment, event: UUID) -> None:
 
 
 def _people_in(text: str, workspace_id: str) -> abc.Collection[Any]:
-    """Return the mentioned people who may read comments in the workspace."""
+    """Return the mentioned people who can read comments in the workspace."""
     mentioned = list(islice(dict.fromkeys(MENTION.findall(composed(text))), MAX_MENTIONED))
     if not mentioned:
         return ()
@@ -202,7 +202,7 @@ def _people_in(text: str, workspace_id: str) -> abc.Collection[Any]:
         user = next((exact[name] for name in possible if name in exact), None) or _find_alike(possible)
         if user is not None:
             people[user.pk] = user
-    # Those who may read drafts in the workspace.
+    # People with access to drafts in the workspace.
     members = Membership.objects.filter(
         workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS), is_service=False
     )
@@ -257,7 +257,7 @@ class Comments(Verbs):
     ) -> QuerySet[Comment]:
         """Return the comments that the caller may read, oldest first; of one resource, version or state.
 
-        `resolved` is that of the thread. Comments on unreadable resources are left out.
+        `resolved` is that of the thread. Comments on unreadable resources are omitted.
         """
         named = {"kind": kind, "resource_id": resource_id, "version_id": version_id}
         filters = {name: value for name, value in named.items() if value is not None}
@@ -291,9 +291,9 @@ class Comments(Verbs):
     ) -> Comment:
         """Comment on a version, or on a field, a line or some words in it.
 
-        `start` is where the words begin in the text; by default where they first do in the line or the text.
-        With `parent` it is a reply: the id of any comment of the thread. A resolved thread stays resolved.
-        Raises `NotFound` if there is no such version, and `Invalid` for an invalid text or place.
+        `start` is the offset of the words in the text; by default their first occurrence in the line or the
+        text. With `parent` it is a reply: the id of any comment of the thread. A resolved thread stays
+        resolved. Raises `NotFound` if there is no such version, and `Invalid` for an invalid text or place.
         """
         caller = caller_of(by)
         check_texts(body=body, field=field, quote=quote)

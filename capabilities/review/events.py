@@ -148,7 +148,7 @@ _SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn"
 def _of_reviews(caller: Caller) -> Q:
     """Return the condition that an event about a review or a comment concerns the person.
 
-    Requests concern the named reviewers, or everyone who may publish if none are named. Verdicts and closing
+    Requests concern the named reviewers, or everyone who can publish if none are named. Verdicts and closing
     concern the requester and the reviewers. Comments concern the requester of the open review, people who
     have commented on the resource themselves, and the author of its newest version.
     """
@@ -162,7 +162,7 @@ def _of_reviews(caller: Caller) -> Q:
         Q(closed_at=None) | Q(closed_at__gte=OuterRef("created_at")),
         Q(published_at=None) | Q(published_at__gte=OuterRef("created_at")),
     )
-    closed = known.exclude(closed_at=None)  # an event is a moment later than its cause
+    closed = known.exclude(closed_at=None)  # an event is slightly later than its cause
     involved = Q(author_id=caller.user_id) | Q(reviewers=caller.user_id)
     mine = Q(Exists(going.filter(author_id=caller.user_id)))
     asked = Q(Exists(going.filter(reviewers=caller.user_id)))

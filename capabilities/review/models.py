@@ -1,4 +1,4 @@
-"""Reviews and verdicts, review policies, comments, and what people have looked at."""
+"""Reviews and verdicts, review policies, comments, and people's visits to reviews."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ MAX_REQUIRED: Final = 5
 
 
 class Bypass(models.TextChoices):
-    """Who may publish a version without the required approvals."""
+    """The people who can publish a version without the required approvals."""
 
     ADMIN = "admin"
     NOBODY = "nobody"
 
 
 class ReviewPolicy(models.Model):
-    """How many approvals a version needs; a workspace without a row has the defaults, and needs none."""
+    """The number of approvals that a version needs; a workspace without a row needs none."""
 
     workspace = models.OneToOneField(Workspace, on_delete=models.CASCADE, related_name="+", primary_key=True)
     required = models.PositiveSmallIntegerField(default=0)
@@ -159,10 +159,10 @@ class PublishedConfiguration(AboutResource):
 
 
 class OtherAuthor(AboutResource):
-    """An author of a version whom no row of the version names.
+    """An author of a version who is not in a row of the version.
 
     Such are the authors of deleted versions, and those whose suggested wording another person accepted. They
-    count as authors of what is under review. The log has only names, which change, and it can be pruned.
+    count as authors of the versions under review. The log has only names, which change, and it can be pruned.
     """
 
     number = models.PositiveIntegerField()
@@ -310,7 +310,7 @@ class Verdict(AboutResource):
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    """The author; null if the account is gone, and then the verdict no longer counts."""
+    """The author; null if the account was deleted, and then the verdict no longer counts."""
     author_name = models.TextField()
     verdict = models.CharField(max_length=16, choices=VerdictValue.choices)
     body = LimitedText(max_length=MAX_TEXT, blank=True)
@@ -340,9 +340,9 @@ class LookQuerySet(models.QuerySet["Look"]):
     ) -> Look:
         """Record that a person looks at a version of a review now, and return the look.
 
-        `latest` is when another person last gave a verdict or commented. A new visit begins with any news, or
-        after `SAME_VISIT`; what the person saw before it stays in the look, so that the page can be loaded
-        again.
+        `latest` is the time of the last verdict or comment by another person. A new visit begins with any
+        news, or after `SAME_VISIT`. The state seen before it stays in the look, so that the page can be
+        reloaded.
         """
         now = timezone.now()
         look, is_first = self.get_or_create(
@@ -359,17 +359,17 @@ class LookQuerySet(models.QuerySet["Look"]):
 
 
 class Look(models.Model):
-    """The last visit of a person to the page of a review, and what they had seen before it."""
+    """The last visit of a person to the page of a review, and the state seen before it."""
 
     review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="+")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     version_id = models.CharField(max_length=80)
-    """The version under review when they last looked."""
+    """The version under review at the last look."""
     at = models.DateTimeField()
     version_before = models.CharField(max_length=80, blank=True)
-    """The version that they saw in their visit before; empty in the first."""
+    """The version seen in the previous visit; empty in the first."""
     before = models.DateTimeField(null=True)
-    """When that visit ended."""
+    """The end of that visit."""
 
     objects = LookQuerySet.as_manager()
 
@@ -381,7 +381,7 @@ class Look(models.Model):
 
 
 class QuoteField(LimitedText):
-    """A text of which only the beginning is selected: some stored ones are a megabyte long."""
+    """A text of which only the beginning is selected, because some stored ones are a megabyte long."""
 
     def select_format(self, compiler: Any, sql: str, params: Any) -> tuple[str, Any]:
         """Return the SQL that selects the column."""
@@ -411,7 +411,7 @@ class Comment(AboutResource):
     line = models.PositiveIntegerField(null=True)
     """The number of the line in the field, from 1."""
     start = models.PositiveIntegerField(null=True, editable=False)
-    """How many characters of the field precede the quotation; null if it does not stand in a text."""
+    """The offset of the quotation in the field, in characters; null if it is not in a text."""
     quote = QuoteField(max_length=MAX_QUOTE, blank=True)
     """The commented text, as it was."""
     body = LimitedText(max_length=MAX_BODY)
@@ -446,7 +446,7 @@ class Mention(models.Model):
     comment = models.ForeignKey(Comment, on_delete=models.CASCADE, related_name="mentions")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     event = models.UUIDField()
-    """The id of the entry: when the comment was written, or changed to mention the person."""
+    """The id of the entry for writing the comment, or for the change that mentions the person."""
 
     class Meta:
         constraints = [models.UniqueConstraint(name="mention_once", fields=["comment", "user"])]

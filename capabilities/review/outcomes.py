@@ -1,4 +1,4 @@
-"""Which verdicts count for a version, and what its review has come to."""
+"""The verdicts that count for a version, and the outcome of its review."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class GivenVerdict(NamedTuple):
     may_publish: bool
     """Whether the person may publish in the workspace now."""
     is_person: bool
-    """Whether the account is no service account."""
+    """Whether the account is not a service account."""
     names_the_same: bool
     """Whether the configuration still names the same resources as then."""
 
@@ -171,10 +171,10 @@ class Ignored(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Whether a version may go live now, and what is missing if not."""
+    """Whether a version may go live now, and the missing approvals."""
 
     required: int
-    """How many approvals the workspace requires, 0 to 5."""
+    """The number of approvals that the workspace requires, 0 to 5."""
     was_live: bool
     """Whether the configuration was published for this resource at some time."""
     authors: frozenset[Hashable]
@@ -242,8 +242,8 @@ def under_review(number: int, live_numbers: Iterable[int]) -> tuple[int, int]:
 
     The range begins after the newest version with a lower number that was ever live, of which `live_numbers`
     are the numbers, or at the beginning if there is none. The current live version does not matter, so moving
-    the pointer lets no author judge another. Deleted versions whose numbers were used again come before all
-    others.
+    the pointer does not let authors judge each other's versions. Deleted versions whose numbers were used
+    again come before all others.
     """
     before = max((other for other in live_numbers if other < number), default=0)
     return (before + 1 if before else 0), number
@@ -255,7 +255,7 @@ def written(named: Iterable[Named]) -> str:
 
 
 def are_the_same(named: Iterable[Named], then: str) -> bool:
-    """Return whether a configuration names only what it named when it was `written`.
+    """Return whether a configuration names the same resources as when it was `written`.
 
     A resource that was deleted since does not count as replaced.
     """
@@ -263,7 +263,7 @@ def are_the_same(named: Iterable[Named], then: str) -> bool:
     return all(resource.identity.hex in known for resource in named)
 
 
-# Only names of tables are inserted, and the numbers and placeholders of the rows that are asked about.
+# Only names of tables, and the numbers and placeholders of the requested rows, are inserted.
 _POLICIES_FOR: Final = (
     "SELECT asked.column1, log.rights_position, policy.required, policy.bypass, review.id, review.digest,"
     " live.number, live.named"
@@ -367,7 +367,7 @@ def record_publication(request: PublishRequest, target: Target, requirement: Req
 
 
 def record_file(target: Target, version: Snapshot) -> None:
-    """Record that a file was live, which passes no gate; it can show only blocks of its workspace."""
+    """Record that a file was live; files pass no gate and can show only blocks of their workspace."""
     model = MODELS_BY_SLUG[target.kind]
     named = named_in(find_targets(names_in(model, version.config)), get_editor().code)
     own = (resource for resource in named if resource.workspace_id == target.workspace_id)
@@ -375,7 +375,7 @@ def record_file(target: Target, version: Snapshot) -> None:
 
 
 def record_bypass(request: PublishRequest, target: Target, requirement: Requirement) -> None:
-    """Record who published a version without the required approvals, and why."""
+    """Record the person and the reason of a publication without the required approvals."""
     version, caller = request.version, request.caller
     events.record(
         "review.bypassed",
@@ -393,7 +393,7 @@ def record_bypass(request: PublishRequest, target: Target, requirement: Requirem
 
 
 def _store(target: Target, digest: str, number: int, named: str) -> None:
-    """Store what was live; resources that it named before cannot be named again, so they are replaced."""
+    """Store a live configuration; resources that it named before cannot be named again, so replace them."""
     row = {**columns_about(target), "digest": digest, "number": number, "named": named}
     with prepared_cursor() as cursor:
         cursor.execute(_insertion(), row_values(inserted_columns(PublishedConfiguration), [row]))
@@ -446,7 +446,7 @@ def _begin_numbers_again(
 def _forget_authors(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Drop the authors of an override: its row may come and go while the override stays in its file."""
+    """Drop the authors of an override: its row can be deleted while the override stays in its file."""
     if resource.identity == IN_CODE:
         OtherAuthor.objects.about(resource).delete()
 
@@ -500,8 +500,8 @@ def find_authors(
 ) -> Mapping[tuple[Key, int], frozenset[Hashable]]:
     """Return the accounts that saved the versions under review, by resource and number, in four queries.
 
-    Whoever suggested a wording that one of the versions accepted counts as if they had saved it.
-    Whoever issued a key of such an account, as admins do for service accounts, may have saved them by it.
+    The author of an accepted suggestion counts as an author of the version. So does the issuer of a key of
+    such an account, such as an admin for a service account, who could have used the key.
     """
     numbered = [version for version in asked if version.is_numbered]  # authors of commits are not accounts
     spans = {
@@ -524,7 +524,7 @@ def find_authors(
 
 
 def _issuers(accounts: Collection[Hashable]) -> Mapping[Hashable, set[Hashable]]:
-    """Return who issued keys of the accounts of other people or programs."""
+    """Return the issuers of keys of other people's or programs' accounts."""
     found: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
     owners: Any = accounts
     keys = ApiKey.objects.filter(owner__in=owners, issued_by__isnull=False).exclude(issued_by=F("owner"))
@@ -536,7 +536,7 @@ def _issuers(accounts: Collection[Hashable]) -> Mapping[Hashable, set[Hashable]]
 def _saved(
     asked: Sequence[JudgedVersion], spans: Iterable[tuple[int, int]]
 ) -> Mapping[Key, list[tuple[int, Hashable]]]:
-    """Return who saved versions of the resources or suggested their wording, by number; also deleted ones."""
+    """Return who saved versions or suggested their wording, by number, including deleted versions."""
     # One range for all: SQLite refuses a thousand conditions.
     first, last = (pick(ends) for pick, ends in zip((min, max), zip(*spans, strict=True), strict=True))
     found: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)
@@ -557,7 +557,7 @@ def _saved(
 
 
 def judge_version(asked: JudgedVersion) -> Outcome:
-    """Return whether a version may go live now, and what is missing if not."""
+    """Return whether a version may go live now, and the missing approvals."""
     [found] = judge_versions([asked])
     return found
 
@@ -631,7 +631,7 @@ def _verdicts_on(
 
 
 def _publishers(people: Collection[Any], workspaces: Collection[str]) -> Collection[tuple[Any, str]]:
-    """Return the people who may publish, each with one of the workspaces."""
+    """Return the people who can publish, each with one of the workspaces."""
     least = LEAST_ROLE[Right.PUBLISH].rank
     roles = [role.value for role in Role if role.rank >= least]
     members = Membership.objects.filter(user__in=people, workspace__in=workspaces, role__in=roles)

@@ -13,9 +13,9 @@ from versioning.domain.errors import Invalid
 from versioning.domain.texts import MAX_QUOTE, clip
 
 MAX_PLACES: Final = 1_000
-"""How many places of the same words are told apart."""
+"""The maximum number of places of the same words that are distinguished."""
 _BETWEEN: Final = "\n\0\n"
-"""Separates texts that are compared as one: no text holds NUL."""
+"""Separates texts that are compared as one: no text contains NUL."""
 _INDEX: Final = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.|\Z)")
 
 
@@ -101,29 +101,29 @@ class Content:
         name = top(self._config, field)
         if name not in self._texts:
             searched = self._config.get(name) if name else self._config
-            # No text holds NUL.
+            # No text contains NUL.
             self._texts[name] = "\0".join(_plain(text) for _path, text in texts(searched, name))
         return _plain(quote) not in self._texts[name]
 
 
 class PlaceOfWords(NamedTuple):
-    """Where words begin in a text of a configuration."""
+    """The position of words in a text of a configuration."""
 
     path: str
     """The text, such as `instructions.2.content`."""
     line: int | None
     """The number of their line, from 1; None for words of several lines."""
     start: int
-    """How many characters of the text precede them."""
+    """The offset in the text, in characters."""
 
 
 class Hint(NamedTuple):
-    """Where a reader has chosen words: a text, the line in which they begin, and which ones of that line."""
+    """A reader's selection: a text, the line in which the words begin, and the occurrence in that line."""
 
     path: str = ""
     line: int | None = None
     earlier: int = 0
-    """How often the same words begin earlier in the line."""
+    """The number of earlier occurrences in the line."""
 
 
 def occurrences(config: Config, name: str, quote: str) -> list[PlaceOfWords]:
@@ -159,7 +159,7 @@ def located(config: Config, name: str, quote: str, hint: Hint = Hint()) -> Place
 
 
 def start_in(text: Any, line: int | None, quote: str) -> int | None:
-    """Return where a quote begins in a text, first in its line; None if the text does not have it."""
+    """Return the position of a quote in a text, preferably in its line; None if it is not in the text."""
     if not isinstance(text, str) or not quote:
         return None
     place = located({"text": text}, "text", quote, Hint("text", line))
@@ -167,7 +167,7 @@ def start_in(text: Any, line: int | None, quote: str) -> int | None:
 
 
 def _bounds_of_line(text: str, line: int) -> tuple[int, int]:
-    """Return where a line begins in a text, and where the next one does."""
+    """Return the positions of a line and of the next one in a text."""
     start = 0
     for _ in range(line - 1):
         start = text.find("\n", start) + 1 or len(text)
@@ -181,10 +181,10 @@ def followed(
     places: list[PlaceOfWords],
     moved: Callable[[str, str, int], int],
 ) -> PlaceOfWords:
-    """Return which of the places of a quote in a newer version are those words that were commented on.
+    """Return the places of a quote in a newer version that are the commented words.
 
-    `moved` returns where a position of a text is in another text. All texts of the field are compared as one,
-    because words can move from one block to another.
+    `moved` maps a position of a text to another text. All texts of the field are compared as one, because
+    words can move from one block to another.
     """
     names = top(old, before.path), top(new, before.path)
     old_texts, new_texts = (

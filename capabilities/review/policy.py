@@ -41,7 +41,7 @@ CHANGED: Final = "reviewPolicy"
 
 
 class ReviewPolicies(Verbs):
-    """`editor.review_policy`: how many approvals versions need before they go live."""
+    """`editor.review_policy`: the number of approvals that versions need before they go live."""
 
     def get(self, workspace_id: str, *, by: Who = APPLICATION) -> ReviewPolicy:
         """Return the policy of a workspace; raises `NotFound` for strangers."""
@@ -59,8 +59,9 @@ class ReviewPolicies(Verbs):
     ) -> ReviewPolicy:
         """Replace the policy and return it; it applies from the commit on.
 
-        `required` is the number of approvals, 0 to 5; `bypass` is who may publish without them, `admin` or
-        `no one`. Raises `NotFound` for strangers, `Forbidden` for members who are not admins, and `Invalid`.
+        `required` is the number of approvals, 0 to 5; `bypass` names the people who can publish without them:
+        `admin` or `no one`. Raises `NotFound` for strangers, `Forbidden` for members who are not admins, and
+        `Invalid`.
         """
         by = caller_of(by)
         with self.editor.workspace.administering(workspace_id, by) as workspace:
@@ -118,7 +119,7 @@ class ReviewRequired(Forbidden):
         return summarize_missing(self.outcome.missing, self.outcome.changes_requested_by)
 
     def details(self) -> dict[str, Any]:
-        """Return what is missing, and the review in which to give it."""
+        """Return the missing approvals, and the review for giving them."""
         return {
             "review": {
                 "id": None if self.review_id is None else str(self.review_id),
@@ -129,7 +130,7 @@ class ReviewRequired(Forbidden):
 
 
 def summarize_missing(missing: int, changes_requested_by: Sequence[str]) -> str:
-    """Return what a version still needs to go live, in a sentence or two; empty if nothing is missing."""
+    """Return the missing approvals of a version, in a sentence or two; empty if none is missing."""
     needs, people = "", ""
     if missing == 1:
         needs = Message("Needs one more approval.")
@@ -203,7 +204,7 @@ class _Publication:
         request, named = self.request, None
         if not self.requirement.required:
             return None
-        if request.for_update:  # the gate has locked and read what the version names
+        if request.for_update:  # the gate has locked and read the resources that the version names
             named = outcomes.named_by_request(request)
             if self.requirement.was_live(named):
                 return None
@@ -220,7 +221,7 @@ class _Publication:
     def _carry_out(self, judged: JudgedVersion | None, *, is_bypassed: bool) -> None:
         """Record the consequences, and check again before the commit."""
         events.at_commit(partial(self._refuse_if_changed, judged, is_bypassed=is_bypassed))
-        # An arm of a rollout is not active: having been one exempts no version from review.
+        # An arm of a rollout is not active, so a version is not exempt from review for having been one.
         if self.request.label is None and not self.request.keeps_active:
             outcomes.record_publication(self.request, self.target, self.requirement)
         if is_bypassed:
@@ -229,7 +230,7 @@ class _Publication:
     def _refuse_if_changed(
         self, judged: JudgedVersion | None, rights_position: int, *, is_bypassed: bool
     ) -> None:
-        """Raise `RightsChanged` if the decision would now differ: then the verb begins again."""
+        """Raise `RightsChanged` if the decision would now differ; the verb then starts again."""
         if rights_position == self.requirement.rights_position:
             return
         policy = read_policy(self.target.workspace_id)
@@ -257,7 +258,7 @@ APPROVALS: Final = gate.Check(
             from_body=_reason,
             reason_against=ReviewRequired.code,
             metavar="REASON",
-            help="publish what lacks approvals too, for this reason, which the log records",
+            help="publish versions without the required approvals, for this reason, which the log records",
         )
     },
 )

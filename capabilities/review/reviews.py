@@ -1,6 +1,6 @@
 """Requesting reviews of a version, and verdicts on it: `editor.reviews`.
 
-Members who may read the drafts of a resource may read its reviews. Members who may save may request a review,
+Members who can read the drafts of a resource may read its reviews. Members who can save may request a review,
 move it, name the reviewers and close it; a verdict requires the right to publish. Every function takes the
 caller as `by`, and raises `NotFound` if the caller may not read the resource, and `Forbidden` without the
 right.
@@ -102,7 +102,7 @@ def refuse_ended(review: Review) -> None:
     if review.closed_at is not None:
         raise Conflict("This review is closed; ask for a new one.", code="review_closed")
     if review.published_at is not None:
-        raise Conflict("What this review was about is published; ask for a new one.", code="review_closed")
+        raise Conflict("The version under review is published; ask for a new review.", code="review_closed")
 
 
 def version_under_review(subject: Subject) -> Snapshot | None:
@@ -147,7 +147,7 @@ def _remove_with_resource(instance: Any, **_signal: Any) -> None:
 def _remove_with_override(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Remove the reviews of an override, whose row may come and go while the override stays in its file."""
+    """Remove the reviews of an override, whose row can be deleted while the override stays in its file."""
     if resource.identity == IN_CODE:
         Review.objects.about(resource).delete()
 
@@ -202,7 +202,7 @@ class VerdictRecord:
     counts: bool
     """Whether it counts for the configuration currently under review."""
     account_id: Any
-    """The key of the account; None if it is gone."""
+    """The key of the account; None if it was deleted."""
     ignored: Ignored | None
     """Why it does not count, if it is the person's latest on that configuration."""
 
@@ -235,7 +235,7 @@ class ReviewRecord:
     outcome: Outcome
     """The policy's decision on the version."""
     warnings: Sequence[Notice] | None = None
-    """What a reader of the version does not see; None where reviews are listed."""
+    """Warnings about invisible characters in the version; None in lists."""
 
 
 def read_record(reviews: Verbs, review: Review) -> ReviewRecord:
@@ -285,7 +285,7 @@ def records_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewRecord]:
 
 
 class Standing(NamedTuple):
-    """The state of a review, and whether there is a version that it is not about yet."""
+    """The state of a review, and whether a newer version exists."""
 
     state: ReviewState
     outdated: bool
@@ -441,7 +441,7 @@ def ask(
     collection = reviews.editor.collection(kind_named(kind))
     if collection.versions(resource_id, by=by).resource is None:
         raise NotFound(
-            "This agent is exactly as its code defines it: there is no version to look at.",
+            "This agent is exactly as its code defines it: there is no version to review.",
             code="no_override",
         )
     message = message.strip()
@@ -626,7 +626,7 @@ def _under_review(subject: Subject, version_id: str) -> Snapshot:
     """Return the version under review; raises `Conflict` if it is not the one that the caller has seen."""
     refuse_ended(subject.review)
     if version_id != subject.review.version_id:
-        raise Conflict("This review is now about another version; look at that one.", code="review_outdated")
+        raise Conflict("This review is now about another version; check that one.", code="review_outdated")
     version = version_under_review(subject)
     if version is None:
         raise Conflict("The version under review has been deleted.", code="review_outdated")
@@ -720,7 +720,7 @@ class Reviews(Verbs):
 
 
 MAX_OPEN: Final = 500
-"""How many open reviews of a kind are judged to find those in which changes are requested: the newest."""
+"""The number of open reviews of a kind, newest first, that are judged to find requested changes."""
 _OPEN: Final = "open"
 _CHANGES: Final = "changes"
 

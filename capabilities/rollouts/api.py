@@ -38,7 +38,7 @@ _WEIGHT = Annotated[
     StrictInt,
     Field(
         json_schema_extra={"minimum": 0, "maximum": BUCKETS},
-        description="How many of ten thousand keys get the version.",
+        description="The number of keys out of ten thousand that get the version.",
     ),
 ]
 
@@ -56,7 +56,8 @@ class RolloutCreate(PublishOptions):
 
     resource: ReferencedResource
     bucket_by: Annotated[
-        NotEmpty, Field(description="The path in the request context to what makes requests belong together.")
+        NotEmpty,
+        Field(description=("The path in the request context to the key that keeps requests together.")),
     ]
     arms: Annotated[list[NewArm], Field(json_schema_extra={"minItems": 1, "maxItems": MAX_ARMS})]
 

@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class ExperimentsConfig(EditorApp):
-    """Serves other versions to a share of the requests, to find out which is better with real people."""
+    """Serves other versions to a share of the requests, to compare them in production."""
 
     name = "capabilities.rollouts"
     label = "experiments"
@@ -21,7 +21,7 @@ class ExperimentsConfig(EditorApp):
         "capabilities.rollouts.ending.FOLLOWER",
         "capabilities.rollouts.usage.verbs.FOLLOWER",
     )
-    filters = "capabilities.rollouts.studio.panels.FILTER"
+    filters = "capabilities.rollouts.verbs.FILTER"
     notifications = "capabilities.rollouts.events.RULE"
     topics = "capabilities.rollouts.events.TOPIC"
     jobs = ("capabilities.rollouts.counting.JOBS", "capabilities.rollouts.stepping.JOBS")

@@ -1,4 +1,4 @@
-"""What runs used and served: counted in memory first, written periodically, kept for a while."""
+"""The usage and served versions of runs: counted in memory, written periodically, stored for a while."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Counts(dict[Counted, Count]):
 
 
 def store(counts: Mapping[Counted, Count]) -> None:
-    """Add counts to the stored ones, all or none; those of deleted versions are left out."""
+    """Add counts to the stored ones, all or none; those of deleted versions are dropped."""
     numbers = _numbers(counts)
     with transaction.atomic():
         # In a fixed order, so that two processes never deadlock.
@@ -167,7 +167,7 @@ def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Co
     for block_id, version_id in shown.items():
         arm = use.arm or _arm(served.block_outcomes.get(block_id))
         block = Counted(PROMPT_BLOCK.slug, block_id, version_id or "", arm, day)
-        # Tokens, and what they cost, count for the agent alone.
+        # Tokens and their cost count only for the agent.
         found[block] = Count.of(by, now, runs=agent.runs, cost=None)
     return found
 
@@ -195,7 +195,7 @@ def served_by(use: RunUse) -> ServedRun:
 
 
 def reference(kind: str, resource_id: str) -> str:
-    """Return a resource as `ServedRun.served` names it."""
+    """Return the key of a resource in `ServedRun.served`."""
     return f"{kind}/{resource_id}"
 
 
@@ -207,11 +207,11 @@ def forget_old() -> None:
 
 JOBS: Final = (Periodic(name="old runs", run=forget_old, every=3600.0),)
 SECONDS: Final = 0.25
-"""How often served versions are written, while there are any."""
+"""The seconds between writes of served versions, while there are any."""
 SECONDS_OF_COUNTS: Final = 2.0
-"""How often usage is written."""
+"""The seconds between writes of usage."""
 SECONDS_AFTER_FAILURE: Final = 5.0
-"""How long to wait after the database could not be reached."""
+"""The seconds to wait after the database could not be reached."""
 MAX_UNWRITTEN: Final = 10_000
 """The maximum number of runs held while the database is unavailable."""
 logger = logging.getLogger(__name__)
@@ -228,7 +228,7 @@ class Recorder:
         os.register_at_fork(after_in_child=self.forget)  # the parent writes its own records
 
     def forget(self) -> None:
-        """Discard what is not written yet."""
+        """Discard unwritten records."""
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._counts = Counts()

@@ -1,4 +1,4 @@
-"""What a running rollout prevents, and what ends it."""
+"""The actions that a running rollout prevents, and its end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def refuse_running(resource: VersionedResource) -> None:
 
 
 def _decide(requests: Sequence[PublishRequest | TakeDownRequest]) -> list[gate.Decision]:
-    """Refuse to move the active version of resources with a running rollout, unless that is to end."""
+    """Refuse to move the active version of resources with a running rollout, unless the request ends it."""
     # Labels are not affected: their versions are requested by name, and no arm replaces them. Nor is an arm.
     targets = {
         number: target(request.resource)

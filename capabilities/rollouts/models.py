@@ -1,4 +1,4 @@
-"""Rollouts, what runs served in them, usage and feedback."""
+"""Rollouts, the versions that runs served, usage and feedback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_TEXT: Final = 200
 MAX_COMMENT: Final = 2048
 """In bytes of UTF-8."""
 REMEMBERED: Final = datetime.timedelta(days=30)
-"""For how long the versions that a run served are stored."""
+"""The time for which the served versions of a run are stored."""
 SUMS = ("runs", "errors", "input_tokens", "output_tokens", "milliseconds")
 COSTS = ("cost", "unpriced_runs")
 """The columns about costs; like the others, they are summed up."""
@@ -124,7 +124,7 @@ class Rollout(models.Model):
 
     @property
     def rule(self) -> dict[str, Any]:
-        """The rule that `editor_client.shared.arms` follows, as clients get it."""
+        """The rule of `editor_client.shared.arms`, in the form for clients."""
         return build_rule(str(self.pk), self.seed, self.bucket_by, self.placed_arms)
 
     @property
@@ -182,7 +182,7 @@ class StepQuerySet(models.QuerySet["RolloutStep"]):
         return self.filter(state=StepState.WAITING)
 
     def cancel(self) -> int:
-        """Cancel those that wait; return how many."""
+        """Cancel the pending ones; return their number."""
         return self.waiting().update(state=StepState.CANCELLED, due_at=None)
 
     def due(self) -> Self:
@@ -197,7 +197,7 @@ class RolloutStep(models.Model):
     """In ten thousandths."""
     run_at = models.DateTimeField()
     due_at = models.DateTimeField(null=True, db_index=True)
-    """When a worker takes it next: at its time, or later after a fault; null after the end."""
+    """The next time for a worker: its own time, or later after a fault; null after the end."""
     state = models.CharField(max_length=16, choices=StepState, default=StepState.WAITING)
     problem = MessageField(blank=True)
     author = models.ForeignKey(
@@ -223,12 +223,12 @@ class RolloutStep(models.Model):
 
     @property
     def unattended(self) -> Caller:
-        """The caller that the log names if it fails: its author, who is notified."""
+        """The caller in the log if it fails: its author, who is notified."""
         return replace(APPLICATION, username=self.author_name or None, via=Via.SCHEDULE)
 
 
 class ServedRun(models.Model):
-    """What a run served, so that feedback can name the run."""
+    """The versions that a run served, so that feedback can name the run."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     called = models.CharField(max_length=200)
@@ -241,7 +241,7 @@ class ServedRun(models.Model):
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether it is too old to be named; a worker deletes the row later."""
+        """Whether it has expired and cannot be named; a worker deletes the row later."""
         return self.created_at < timezone.now() - REMEMBERED
 
 
@@ -263,9 +263,9 @@ class Usage(models.Model):
     output_tokens = models.BigIntegerField(default=0)
     milliseconds = models.BigIntegerField(default=0)
     cost = models.BigIntegerField(default=0, db_default=0)
-    """Of the runs with a known price, in billionths of a US dollar."""
+    """The cost of the runs with a known price, in billionths of a US dollar."""
     unpriced_runs = models.BigIntegerField(default=0, db_default=0)
-    """The runs of which the price is unknown."""
+    """The number of runs whose price is unknown."""
     prices_of = models.DateField(null=True)
     first_used_at = models.DateTimeField()
     last_used_at = models.DateTimeField()

@@ -1,7 +1,7 @@
 """Simple confidence intervals of counts. Pure.
 
-They show how far a number can be trusted, and not which version is better: checking every day and stopping
-when it looks good will find a difference where there is none.
+They show the precision of a number, not which version is better: checking every day and stopping when it
+looks good finds differences that are not real.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Rate:
     def of(cls, count: int, total: int) -> Rate | None:
         """Return the rate with Wilson's interval, which also holds for rare cases; None for an empty total.
 
-        Raises `ValueError` unless `count` lies between 0 and `total`.
+        Raises `ValueError` unless `count` is from 0 to `total`.
         """
         if count == total == 0:
             return None

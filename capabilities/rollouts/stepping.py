@@ -1,9 +1,9 @@
 """Widen rollouts in steps, at times, as the person who planned that.
 
-A step passes the gates as every widening does, with the rights and policies of its time. It is taken exactly
-once: its state is stored in the transaction that changes the weight. After one that fails, those that follow
-are cancelled, and so are those of an arm that a person narrows. A step never narrows an arm that a person has
-widened further in the meantime.
+A step passes the gates like every widening, with the rights and policies of its time. It is taken exactly
+once, because its state is stored in the transaction that changes the weight. After a failure the following
+steps are cancelled, and so are those of an arm that a person narrows. A step never narrows an arm that a
+person has widened further in the meantime.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from versioning.models import caller_of_author, events
 from versioning.worker.jobs import Periodic
 
 SECONDS: Final = 1.0
-"""How often each worker looks for due steps."""
+"""The seconds between a worker's checks for due steps."""
 AT_ONCE: Final = 100
 GRACE: Final = datetime.timedelta(days=1)
-"""How late a step is still taken if no worker was running at its time."""
+"""The maximum delay of a step if no worker was running at its time."""
 SOON: Final = datetime.timedelta(seconds=2)
-"""How long a step waits after an error of the database, which may be over soon."""
+"""The wait of a step after a database error, which may be temporary."""
 AGAIN: Final = datetime.timedelta(seconds=30)
-"""How long a step waits after a fault."""
+"""The wait of a step after a fault."""
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ def _act(step: RolloutStep, *, by: Caller) -> None:
 
 
 def _fail(step: RolloutStep, error: VersioningError) -> None:
-    """Record the failure, of which the author is notified, and cancel the steps that follow."""
+    """Record the failure, notify the author, and cancel the following steps."""
     with events.transaction():
         steps = RolloutStep.objects.waiting().filter(rollout=step.rollout_id)
         failed = steps.filter(pk=step.pk)

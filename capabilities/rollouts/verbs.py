@@ -1,34 +1,38 @@
-"""The verbs of rollouts: start, find, change the weights, stop, complete."""
+"""The verbs of rollouts (start, find, change the weights, stop, complete) and the filter of lists."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
+from django.utils.translation import gettext_lazy
 from editor_client.shared.arms import Arm, place_arms, refuse_path, reweight_arms
 
 from capabilities.rollouts.ending import refuse_running, target
 from capabilities.rollouts.models import Rollout, RolloutQuerySet, RolloutStep, State
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
-from versioning.domain.kinds import KINDS_BY_SLUG, kind_named
+from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind, kind_named
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import parse_uuid
 from versioning.editor import gate
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 from versioning.editor.gate import NO_OPTIONS, Options, PublishRequest
 from versioning.editor.locking import Change, changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
+from versioning.models.querysets import within
 from versioning.models.rules import validate
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
 
 class RolloutEnded(Conflict):
-    """A rollout has ended and cannot be changed any more."""
+    """A rollout has ended and can no longer be changed."""
 
     code = "rollout_ended"
 
@@ -52,8 +56,8 @@ def start(
     """Serve the versions of the arms to a share of the requests; requires the right to publish.
 
     Every version passes the gate, which accepts `options`. Raises `RolloutRunning` if one is running,
-    `Invalid` for invalid arms, and if no version is active or the override is a file; and what the gate
-    raises.
+    `Invalid` for invalid arms, and if no version is active or the override is a file. Also raises the errors
+    of the gate.
     """
     by, given = caller_of(by), gate.only_options(options)
     refuse_path("bucketBy", bucket_by)
@@ -63,9 +67,9 @@ def start(
         resource = locked.resource
         refuse_running(resource)
         if resource.pointers is not None:
-            raise Invalid.field("resource", "is an override that is kept as a file", code="code_source")
+            raise Invalid.field("resource", "is an override that is stored as a file", code="code_source")
         if resource.active_id is None:
-            raise Invalid.field("resource", "has no active version for all others to get")
+            raise Invalid.field("resource", "has no active version for all other requests")
         versions = _find_versions(resource, found)
         _pass_gate(rollouts, resource, versions, by, given)
         about = target(resource)
@@ -91,7 +95,7 @@ def start(
 
 
 def find(rollouts: Verbs, rollout_id: str, *, by: Who = APPLICATION) -> Rollout:
-    """Return a rollout to callers who may read its resource; raises `NotFound`."""
+    """Return a rollout to callers who can read its resource; raises `NotFound`."""
     found = Rollout.objects.filter(pk=parse_uuid(rollout_id)).first()
     if found is None:
         raise NotFound
@@ -133,7 +137,7 @@ def change(
     """Change the weights of arms by name.
 
     The version of an arm that gets more passes the gate again, which accepts `options`. Raises
-    `RolloutEnded`, `Invalid` for invalid weights, and what the gate raises.
+    `RolloutEnded`, `Invalid` for invalid weights, and the errors of the gate.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
@@ -152,7 +156,7 @@ def reweigh(
 ) -> None:
     """Change the weights of a locked rollout, as `change` does.
 
-    The steps of an arm that gets less are cancelled: otherwise they would undo that.
+    The steps of an arm that gets less are cancelled, because they would undo the change.
     """
     before, after = rollout.placed_arms, reweight_arms(rollout.placed_arms, weights)
     pairs = list(zip(before, after, strict=True))
@@ -182,7 +186,7 @@ def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLIC
 def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATION, **options: Any) -> Rollout:
     """Make the version of an arm the active one, in the transaction that ends the rollout.
 
-    Raises `RolloutEnded`, `Invalid` for an unknown arm, and what the gate raises.
+    Raises `RolloutEnded`, `Invalid` for an unknown arm, and the errors of the gate.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing_rollout(rollouts, rollout_id, by, options=given) as (rollout, locked):
@@ -223,7 +227,7 @@ def _pass_gate(
     by: Caller,
     options: Options,
 ) -> None:
-    """Raise what the gate raises for versions that a share of the requests is to get."""
+    """Raise the errors of the gate for versions that a share of the requests will get."""
     for version in {version.version_id: version for version in versions}.values():
         request = PublishRequest(
             resource=resource, version=version, caller=by, options=options, keeps_active=True
@@ -268,3 +272,17 @@ class Rollouts(Verbs):
     change = change
     stop = stop
     complete = complete
+
+
+def _in_a_rollout(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
+    running = Rollout.objects.running().filter(kind=kind.slug).order_by()
+    readable = running.filter(within("workspace", viewer.caller.scope(Right.READ_DRAFTS)))
+    return list(readable.values_list("resource_id", flat=True))
+
+
+FILTER: Final = Filter(
+    criterion=among(_in_a_rollout),
+    field="share",
+    choices=[("running", gettext_lazy("In a rollout"))],
+    is_quick=True,
+)

@@ -49,8 +49,10 @@ _RUN_AT = Annotated[
 _LOCAL_TIME = Annotated[
     str,
     Field(
-        description="Instead of `runAt`: a local time in `timeZone`. One that does not exist is refused; one "
-        "that exists twice is the first, and the answer says `ambiguous`.",
+        description=(
+            "Instead of `runAt`: a local time in `timeZone`. A time that does not exist is refused; for "
+            "one that exists twice the first is used, and `ambiguous` is true in the answer."
+        ),
         json_schema_extra={"examples": ["2026-12-24T09:00"]},
     ),
 ]
@@ -78,14 +80,16 @@ class ScheduleCreate(RequestSchema):
     until: Annotated[
         NotEmpty,
         Field(
-            description="When the version of `then` is to be live again; in `timeZone`, if it has no offset. "
-            "That is a schedule of its own, and the two are `pairedWith` each other."
+            description=(
+                "The time at which the version of `then` is live again; in `timeZone`, if it has no "
+                "offset. It becomes a separate schedule, and the two are `pairedWith` each other."
+            )
         ),
     ] = UNCHANGED
     then: Then | None = UNCHANGED
     expects: Annotated[
         NotEmpty | None,
-        Field(description="The version that has to be live by then; the one that is live now when absent."),
+        Field(description="The version that has to be live by then; the currently live one when absent."),
     ] = UNCHANGED
     force: Annotated[bool, Field(description="Whether it runs even if another version is live by then.")] = (
         UNCHANGED
@@ -140,7 +144,7 @@ class ScheduleAnswer(ResponseSchema):
     paired_with: Annotated[
         UuidOrNull,
         Source(lambda schedule: None if schedule.paired_with is None else str(schedule.paired_with)),
-        Field(description="The other schedule, where one begins and one ends something."),
+        Field(description="The other schedule of a pair, in which one begins and one ends a publication."),
     ]
     expects: Annotated[
         str | None,
@@ -160,8 +164,10 @@ class ScheduleAnswer(ResponseSchema):
     problems: Annotated[
         list[ScheduleProblem],
         Field(
-            description="What would keep it from happening if it ran now, as the person who made it; empty "
-            "if nothing would, and when it is over."
+            description=(
+                "The problems that would prevent it if it ran now, as its author; empty without problems "
+                "and after its end."
+            )
         ),
     ]
     created_by: Annotated[str | None, Source(lambda schedule: schedule.author_name or None)]
@@ -169,8 +175,10 @@ class ScheduleAnswer(ResponseSchema):
         str | None,
         Source(lambda schedule: schedule.key_prefix or None),
         Field(
-            description="The prefix of the API key that it was made with: it runs within the limits of that "
-            "key, and fails once the key is revoked or has expired."
+            description=(
+                "The prefix of the API key that created it: it runs within the limits of that key, and "
+                "fails once the key is revoked or has expired."
+            )
         ),
     ]
     created_at: Time
@@ -272,7 +280,7 @@ class ScheduleViewSet(EditorViewSet):
         return self._answer(request, self.schedules.change(id, times, by=self.caller))
 
     def destroy(self, request: Request, id: str) -> Response:
-        """Cancel it, and with a beginning its end; the record stays."""
+        """Cancel a schedule, and with a beginning its end; the record stays."""
         Nothing.read(request)
         return self._answer(request, self.schedules.cancel(id, by=self.caller))
 

@@ -144,7 +144,8 @@ SENTENCES: Final = {
 """The sentences about a version, about a resource that is taken offline, and about a release.
 
 The first of each pair names the resource or the release. The second is for the resource's own page, or for a
-release that was deleted. Of a change, there are three: of the time, and of what would prevent the schedule.
+release that was deleted. A change has three pairs: for the time, for new problems, and for problems that are
+gone.
 """
 
 

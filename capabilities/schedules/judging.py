@@ -1,9 +1,9 @@
-"""What would prevent schedules from running: their subjects and authors as stored, a forecast, and the gate.
+"""The problems that would prevent schedules: from stored subjects and authors, a forecast, and the gate.
 
-The gate is asked as the author of the schedule, about its time, with the current rights and policy. Earlier
-schedules of the same resource are assumed done, so that the end of a pair is judged in the state that its
-beginning leaves. Other coming changes, such as a prompt block that another schedule publishes, count only
-once they have happened.
+The gate decides for the author of the schedule and its time, with the current rights and policy. Earlier
+schedules of the same resource are assumed done, so that the end of a pair is judged in the state after its
+beginning. Other coming changes, such as a prompt block that another schedule publishes, count only once they
+have happened.
 """
 
 from __future__ import annotations
@@ -65,32 +65,32 @@ class SomethingElseIsLive(VersioningError):
 
 
 Refusal = str
-"""A sentence: why a schedule has no one to run as."""
+"""A sentence: why a schedule has no valid author to run as."""
 
 
 def no_right(author: str) -> Refusal:
-    """Return the sentence that the author of a schedule may not publish any more."""
+    """Return the sentence that the author of a schedule may no longer publish."""
     return Message("{name!r} may no longer publish there.", name=author)
 
 
 def key_unusable(prefix: str) -> Refusal:
-    """Return the sentence that the key of a schedule cannot be used any more."""
+    """Return the sentence that the key of a schedule can no longer be used."""
     return Message("The API key {prefix}… that scheduled this is revoked or has expired.", prefix=prefix)
 
 
 def failure_code(error: VersioningError) -> str:
     """Return the code of a schedule that an error prevents.
 
-    Schedules end with their resource, so anything not found is not readable for the person any more.
+    Schedules end with their resource, so an object that is not found is no longer readable for the person.
     """
     is_refused = error.code in {Forbidden.code, NotFound.code, Unauthorized.code}
     return NOT_ALLOWED if is_refused else error.code
 
 
 def failure_message(error: VersioningError) -> str:
-    """Return an error of the gate for everyone who may read the schedule.
+    """Return an error of the gate for everyone who can read the schedule.
 
-    The gate was asked as another person, who may know of other prompt blocks: so the message does not reveal
+    The gate decided for another person, who may know of other prompt blocks. So the message does not reveal
     whether an unpublished block exists.
     """
     if isinstance(error, UnpublishedBlocks):
@@ -125,7 +125,7 @@ ItemsByRelease = Mapping[UUID, ReleaseItem]
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of a schedule on one resource; versions are ids, None stands for none."""
+    """The outcome of a schedule on one resource; versions are ids, or None."""
 
     fails: bool
     before: str | None
@@ -133,7 +133,7 @@ class Outcome:
     live: str | None
     """The version that is live afterwards."""
     has_nothing_to_do: bool = False
-    """Whether it fails only because what it would make live is live by then already."""
+    """Whether it fails only because its version is already live by then."""
 
 
 def in_order(schedules: Iterable[Schedule]) -> list[Schedule]:
@@ -208,7 +208,7 @@ _BY_ITSELF: Final = replace(APPLICATION, via=Via.SCHEDULE)
 def person(schedule: Schedule) -> Caller:
     """Return the author of a schedule, with current rights, within the limits of the key that made it.
 
-    Raises `Forbidden` if the account is gone, or the key cannot be used any more.
+    Raises `Forbidden` if the account was deleted, or the key can no longer be used.
     """
     if not schedule.author_name:
         return _BY_ITSELF
@@ -224,7 +224,7 @@ def person(schedule: Schedule) -> Caller:
 def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
     """Return the authors of schedules by id, like `person`, or why there is none. Takes three statements.
 
-    A key takes one more where keys need sign-ins of their owners.
+    A key takes one more if keys need sign-ins of their owners.
     """
     authors = {schedule.author_id for schedule in schedules if schedule.author_name}
     users = get_user_model()._default_manager.in_bulk(authors - {None})
@@ -263,10 +263,10 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The stored state of what schedules are about."""
+    """The stored state of the subjects of schedules."""
 
     people: Mapping[UUID, Caller | Refusal]
-    """The authors, by the ids of the schedules, or why there is none any more."""
+    """The authors, by the ids of the schedules, or why there is none."""
     releases: Mapping[UUID, Release]
     items: Mapping[UUID, Sequence[ItemNow]]
     """The items of the releases, in publishing order."""
@@ -376,11 +376,11 @@ _Outcomes = Mapping[tuple[UUID, str], Outcome]
 
 
 def find_problems(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
-    """Return what would prevent schedules from running, if their time were now, by their ids.
+    """Return the problems that would prevent schedules if their time were now, by their ids.
 
     Ended schedules have no problems. The number of statements does not depend on the number of schedules,
-    with these exceptions: authors with different rights take one more each where versions refer to prompt
-    blocks, and keys one where keys need sign-ins.
+    with these exceptions: authors with different rights take one more each if versions refer to prompt
+    blocks, and keys one if keys need sign-ins.
     """
     waiting = [schedule for schedule in some if schedule.state == State.SCHEDULED]
     if not waiting:
@@ -423,7 +423,7 @@ def find_problems(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
 
 
 def judge(schedules: Verbs, rows: Iterable[Schedule]) -> list[Schedule]:
-    """Return schedules with their `problems`: what would prevent them from running now."""
+    """Return schedules with their `problems`, which would prevent them from running now."""
     judged = list(rows)
     problems = find_problems(schedules, judged)
     for schedule in judged:

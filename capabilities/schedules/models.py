@@ -29,7 +29,7 @@ from versioning.models.personal_data import names_in, sentences_in
 from versioning.models.querysets import covered_by
 
 SHOWN_FOR: Final = datetime.timedelta(days=7)
-"""How long pages show failures."""
+"""The time for which pages show failures."""
 
 
 class State(models.TextChoices):
@@ -60,13 +60,13 @@ class Problem:
     code: str
     """The code of the failed schedule; for a release, the code of its check."""
     message: str
-    """A sentence for everyone who may read the schedule."""
+    """A sentence for everyone who can read the schedule."""
     error: VersioningError | None = None
     """The gate's error; None for problems found by schedules and releases themselves."""
     item: ReleaseProblem | None = None
     """The release's own problem; None for a resource."""
     has_nothing_to_do: bool = False
-    """Whether what the schedule would make live is live by then already."""
+    """Whether the schedule's version is already live by then."""
 
 
 class PinnedVersion(NamedTuple):
@@ -113,7 +113,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         return self.select_for_update(of=("self",)).order_by("run_at", "pk")
 
     def covered_by(self, caller: Caller) -> Self:
-        """Filter by the schedules of what is within the limits of the caller's key."""
+        """Filter by the schedules within the limits of the caller's key."""
         if not caller.id_prefix:
             return self
         releases = Release.objects.covered_by(caller).values("pk")
@@ -132,7 +132,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
 
 
 class Schedule(models.Model):
-    """Something to publish or unpublish at a time. The record stays afterwards.
+    """A planned publication or unpublication. The record stays afterwards.
 
     It is about a resource, distinguished from a later one with the same id as in the log, or about a release.
     """
@@ -153,7 +153,7 @@ class Schedule(models.Model):
     """Whether it runs even if other versions are live by then."""
     run_at = models.DateTimeField()
     due_at = models.DateTimeField(null=True, db_index=True)
-    """When a worker processes it next: at its time, or later after a fault; null after the end."""
+    """The next time for a worker: its own time, or later after a fault; null after the end."""
     local_time = models.CharField(max_length=16, blank=True)
     """The given local time; empty if it was given in UTC."""
     time_zone = models.CharField(max_length=MAX_NAME, blank=True)
@@ -180,7 +180,7 @@ class Schedule(models.Model):
     executed_at = models.DateTimeField(null=True)
 
     problems: Sequence[Problem] = ()
-    """What would prevent it from running now, after a call of `judging`."""
+    """The problems that would prevent it now, set by `judging`."""
 
     objects = ScheduleQuerySet.as_manager()
 
@@ -271,13 +271,13 @@ class Schedule(models.Model):
         return " ".join(sorted({problem.code for problem in self.problems}))
 
     def set_time(self, when: When) -> None:
-        """Set when it runs."""
+        """Set its time."""
         self.run_at = self.due_at = when.run_at
         self.local_time, self.time_zone = when.local_time, when.time_zone
         self.is_ambiguous = when.is_ambiguous
 
     def run_as(self, by: Caller) -> None:
-        """Set who it runs as: a person or the application, within the limits of the caller's key."""
+        """Set the author: a person or the application, within the limits of the caller's key."""
         self.author_id, self.author_name = by.user_id, by.username or ""
         self.key_prefix = by.key_prefix or ""
 
@@ -292,12 +292,12 @@ class Schedule(models.Model):
             raise NotWaiting
 
     def fail(self, by: Caller, code: str, problem: str, state: State = State.FAILED) -> None:
-        """Store and record that it failed, and why; raises as `end` does."""
+        """Store and record the failure with its reason; raises as `end` does."""
         self.end(state, code=code, problem=problem)
         self.record("failed", by, code=code)
 
     def refuse_ended(self) -> None:
-        """Raise `NotWaiting` as `end` would, before doing work in vain."""
+        """Raise `NotWaiting` as `end` would, to avoid useless work."""
         if not self._still_waiting().exists():
             raise NotWaiting
 
@@ -312,7 +312,7 @@ class Schedule(models.Model):
 
     @property
     def unattended(self) -> Caller:
-        """The caller that the log names where it fails: its author, who is told."""
+        """The caller in the log if it fails: its author, who is notified."""
         return replace(APPLICATION, username=self.author_name or None, via=Via.SCHEDULE)
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:

@@ -132,11 +132,11 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
 
 MISSED: Final = "missed"
 PUNCTUAL: Final = datetime.timedelta(minutes=1)
-"""The gate is asked about a schedule's own time if it runs within its minute, otherwise about now."""
+"""The delay up to which the gate decides for the schedule's own time, and otherwise for now."""
 AGAIN: Final = datetime.timedelta(seconds=30)
-"""How long a schedule waits after a fault."""
+"""The wait of a schedule after a fault."""
 SOON: Final = datetime.timedelta(seconds=2)
-"""How long it waits after an error of the database, which may be over soon."""
+"""The wait after a database error, which may be temporary."""
 
 logger = logging.getLogger(__name__)
 
@@ -229,7 +229,7 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
             editor = get_editor()
             with locked_release(editor, release_id, by) as subject:
                 _refuse_unexpected(schedule, subject)
-                schedule.end(State.DONE)  # before its release is published, which cancels what still waits
+                schedule.end(State.DONE)  # before its release is published, which cancels pending schedules
                 editor.capability(Releases).publish(release_id, versions=versions, at=at, by=by)
         else:
             _move_resource(schedule, by, at)
@@ -240,7 +240,7 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
 def _move_resource(schedule: Schedule, by: Caller, at: datetime.datetime) -> None:
     """Publish or unpublish a resource.
 
-    Raises what the gate raises, and `SomethingElseIsLive` if the live version is not the expected one.
+    Raises the errors of the gate, and `SomethingElseIsLive` if the live version is not the expected one.
     """
     with locked_resource(get_editor(), schedule.kind, schedule.resource_id, by) as subject:
         if subject.columns["identity"] != schedule.identity:
@@ -315,7 +315,7 @@ def _cancel_published(release: Release, by: Caller) -> None:
 
 
 def _end_with_key(key: ApiKey, by: Caller) -> Sequence[Schedule]:
-    """End what was scheduled with a revoked key; return what of it the caller may read."""
+    """End the schedules of a revoked key; return those that the caller may read."""
     ended = list(Schedule.objects.waiting().filter(key_prefix=key.prefix).locked())
     for schedule in ended:
         schedule.fail(schedule.unattended, NOT_ALLOWED, key_unusable(key.prefix))
@@ -341,11 +341,11 @@ SCHEDULED_RELEASES: Final = AutomaticReleases(
 
 
 AT_ONCE: Final = 100
-"""How many schedules are judged with the same statements."""
+"""The number of schedules that are judged with the same statements."""
 REST: Final = 10
 """The pause after a check, as a multiple of its duration."""
 LONGEST_WAIT: Final = 600.0
-"""Seconds after which all are judged even if the log has not moved: it does not record everything."""
+"""Seconds after which all are judged even if the log has not moved, because it does not record everything."""
 
 
 def remember(schedules: Verbs, made: Sequence[Schedule]) -> None:
@@ -395,9 +395,9 @@ def look() -> None:
 
 
 SECONDS: Final = 1.0
-"""How often each worker checks for due schedules."""
+"""The seconds between a worker's checks for due schedules."""
 LOOK: Final = 5.0
-"""How often each worker checks whether to notify the authors of schedules."""
+"""The seconds between a worker's checks whether to notify the authors of schedules."""
 HOUR: Final = 3600.0
 
 

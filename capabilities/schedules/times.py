@@ -1,4 +1,4 @@
-"""Points in time as people give them: in UTC, or as a local time in a time zone. Pure.
+"""Points in time, given in UTC or as a local time in a time zone. Pure.
 
 A schedule is for a whole minute, in the future, and at most five years away. A local time that does not
 exist, because clocks are put forward over it, is refused; one that exists twice is the first of the two.

@@ -85,7 +85,7 @@ class Times:
 
 
 class ScheduleEnded(Conflict):
-    """A schedule is not waiting any more: it has run, or it was cancelled."""
+    """A schedule is no longer waiting: it has run, or it was cancelled."""
 
     code = "schedule_ended"
 
@@ -214,7 +214,7 @@ def create_for_release(
 
 @retry_on_conflict
 def change(schedules: Verbs, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
-    """Change the time of a schedule; raises `ScheduleEnded` if it is not waiting any more.
+    """Change the time of a schedule; raises `ScheduleEnded` if it is no longer waiting.
 
     A pair must stay in order: raises `Invalid` otherwise.
     """
@@ -238,7 +238,7 @@ def change(schedules: Verbs, schedule_id: str, times: Times, *, by: Who = APPLIC
 def cancel(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Cancel a schedule, and with a beginning its end; the records stay.
 
-    Raises `ScheduleEnded` if it is not waiting any more.
+    Raises `ScheduleEnded` if it is no longer waiting.
     """
     by = caller_of(by)
     with _changing(schedules, schedule_id, by) as schedule:
@@ -251,9 +251,9 @@ def cancel(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Sche
 
 
 def repeat(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
-    """Schedule again what was cancelled, with its end, for the same time; raises as `create` does.
+    """Repeat a cancelled schedule, with its end, for the same time; raises as `create` does.
 
-    If the same waits again already, nothing is created.
+    If an equal schedule is already waiting, nothing is created.
     """
     by = caller_of(by)
     cancelled = find(schedules, schedule_id, by=by)

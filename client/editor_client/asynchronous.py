@@ -1,4 +1,4 @@
-"""The client for coroutines: it performs the effects of the flows, and decides nothing."""
+"""The client for coroutines: it performs the effects of the flows and makes no decisions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
         return await self._run(self._flows.perform(call))
 
     async def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
-        """Ask a function of the application, which may be awaited, every item of a dataset.
+        """Evaluate a function of the application, possibly asynchronous, on every item of a dataset.
 
         Returns the comparison; see `editor_client.manage.experiments.evaluation` for the arguments.
         """
@@ -127,7 +127,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
     async def prefetch(
         self, wanted: Iterable[str | Agent[Self] | Stored[Self, Any, Any, Any, Any]]
     ) -> list[Any]:
-        """Read what the application will need and return it, in the same order.
+        """Read resources that the application will need, and return them in the same order.
 
         A string is the id of an agent, as for `get_agent`. All are read before the first error is raised.
         """
@@ -260,7 +260,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
             await self._run(flow)
         except Exception:
             if not self._is_closed:
-                logger.exception("work in the background has failed")
+                logger.exception("background work has failed")
 
     async def _until_closed(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for something, or until the client is closed; then raise `ClientClosed`."""

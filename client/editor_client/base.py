@@ -65,23 +65,23 @@ class BaseClient(
     """The methods of a client, and its settings.
 
     timeout                 seconds that a call may take, retries and pauses included
-    run_timeout             the same for `generate`; of a stream `timeout` limits each silence
-    retries                 how often a read is sent again when no server answers
-    idempotent              whether each POST has an `Idempotency-Key`: then it is sent again like a read,
-                            and the server does it once
-    max_age                 seconds for which a read counts as fresh; 0 asks the server every time
-    stale_while_revalidate  seconds after `max_age` in which a read is answered from the cache at
-                            once, while the server is asked in the background
-    cache_dir               a folder for the last good answers, for the time after a restart
-    api_prefix              where the server has its API
-    updates                 how to detect changes: every read asks (`ask`), one request a second asks for all
-                            reads (`poll`), or a stream reports them (`stream`)
-    on_unauthorized         what to do with cached answers if the key is refused (401): `forget` them, or
-                            `keep` serving them as stale
+    run_timeout             the same for `generate`; for a stream, `timeout` limits each silence
+    retries                 how often a read is retried if no server answers
+    idempotent              whether each POST has an `Idempotency-Key`: then it is retried like a read, and
+                            the server performs it once
+    max_age                 seconds for which a read counts as fresh; 0 sends a request every time
+    stale_while_revalidate  seconds after `max_age` in which a read is answered from the cache immediately,
+                            and refreshed in the background
+    cache_dir               a folder for the last good answers, to survive a restart
+    api_prefix              the path prefix of the server's API
+    updates                 how to detect changes: by a request for each read (`ask`), by one request a second
+                            for all reads (`poll`), or by a stream (`stream`)
+    on_unauthorized         whether to delete cached answers if the key is refused (401): `forget`, or `keep`
+                            to serve them as stale
     report_usage            whether each agent that is read is reported, in the background, as a run of its
                             version; for applications that call the model themselves
-    http_client             an httpx2 client of the application's own, with its transport, proxies and
-                            hooks; it is never closed here. Until 0.3 one of httpx is taken, too
+    http_client             the application's own httpx2 client, with its transport, proxies and hooks; it is
+                            never closed here. Until 0.3 an httpx client is also accepted
 
     Raises `ValueError` for a setting that makes no sense.
     """
@@ -175,7 +175,7 @@ class BaseClient(
 
     @abstractmethod
     def _start(self) -> None:
-        """Create what the driver needs."""
+        """Create the driver's own objects."""
 
     @abstractmethod
     def _later(self, flow: Flow[None]) -> None:
@@ -187,12 +187,12 @@ class BaseClient(
         return [handle._details() for handle in handles]  # noqa: SLF001
 
     def _check_http(self, given: object) -> None:
-        """Raise `ValueError` for anything but a client of this kind; warn of one that 0.3 does not take."""
+        """Raise `ValueError` for anything but a client of this kind; warn about one that 0.3 will refuse."""
         name = self._http_class.__name__
         if not isinstance(given, classes(name)):
             raise ValueError(f"http_client must be an httpx2.{name}, not {given!r}")  # noqa: TRY004  as for other settings
         if not isinstance(given, self._http_class):
-            message = f"http_client is an httpx.{name}, which is taken until 0.3: make it with httpx2"
+            message = f"http_client is an httpx.{name}, which is accepted until 0.3: use httpx2"
             warnings.warn(message, DeprecationWarning, stacklevel=3)
 
     def _new_http(self) -> Http:
@@ -228,7 +228,7 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"url must begin with http:// or https://, not be {url!r}")
     if not api_key or not api_key.isascii() or not api_key.isprintable():
-        raise ValueError("api_key is empty, or holds characters that no key has")
+        raise ValueError("api_key is empty or has invalid characters")
     if api_key.partition(" ")[0].lower() == "bearer":
         raise ValueError("api_key is the key alone: the client adds 'Bearer'")
     if policy.updates != "ask" and (policy.max_age or policy.stale_while_revalidate):
@@ -249,7 +249,7 @@ def _hint(url: str, api_prefix: str) -> str:
     prefix = api_prefix.strip("/")
     if not prefix or not url.rstrip("/").endswith(f"/{prefix}"):
         return ""
-    return f"The client's url ends in /{prefix}, which api_prefix adds: leave it out of the url."
+    return f"The client's url ends in /{prefix}, which api_prefix adds: remove it from the url."
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -290,12 +290,12 @@ def is_stream(response: httpx2.Response) -> bool:
 
 
 def stream_limits(seconds: float) -> tuple[float, float, float, float]:
-    """Return the time limits for opening a stream in so many seconds: to connect, read, write and wait."""
+    """Return the time limits for opening a stream within the seconds: to connect, read, write and wait."""
     return seconds, SILENCE_SECONDS, seconds, seconds
 
 
 def request_errors() -> tuple[type[Any], ...]:
-    """Return what a request raises if there is no response, or only a part of one."""
+    """Return the errors of a request without a complete response."""
     return classes("RequestError")
 
 

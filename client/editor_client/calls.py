@@ -22,12 +22,12 @@ NO_OBJECT = "must be a JSON object"
 
 Object = Mapping[str, Any]
 ResourceKind = Literal["agent", "promptBlock", "scorer"]
-"""The kinds of resource, as the API names them."""
+"""The API's names of the kinds of resource."""
 SEGMENTS = {"scorer": "scorers", "promptBlock": "prompt-blocks", "agent": "agents"}
 """Their segments in URLs."""
 
 Base = CachedResult | str | None
-"""The base of a change: a record as it was read, or its entity tag; None for any state."""
+"""The base of a change: a record as read, or its entity tag; None for any state."""
 
 
 class Selector(TypedDict, total=False):
@@ -37,7 +37,7 @@ class Selector(TypedDict, total=False):
     version_id: str | None
     label: str | None
     release: str | None
-    """What would be served if this release were published now."""
+    """The id of a release: the versions served if it were published now."""
 
 
 class Resource(NamedTuple):
@@ -76,7 +76,7 @@ class Answer:
 
     @property
     def rights(self) -> str:
-        """The installation and the rights of the key, as the server names them; empty if it names none."""
+        """The server's name for the installation and the rights of the key; empty if it sends none."""
         return self.headers.get("editor-rights", "")
 
     def json(self) -> Any:
@@ -100,15 +100,15 @@ class Call(Generic[T_co]):
     changes: bool = False
     """Whether earlier reads may be outdated afterwards."""
     removes: bool = False
-    """Whether a version that was served may be gone afterwards."""
+    """Whether a served version may no longer exist afterwards."""
     events_tell: bool = True
-    """Whether the log reports what changes the answer."""
+    """Whether the log reports changes of the answer."""
     runs: bool = False
     """Whether a model is called, which takes longer than a read."""
     fallback: T_co | None = None
     """The result if nothing is cached and no server answers."""
     local: Local[T_co] | None = None
-    """How to compute the result without this request."""
+    """The local evaluation that replaces this request."""
 
     @classmethod
     def to(
@@ -124,7 +124,7 @@ class Call(Generic[T_co]):
     ) -> Call[T_co]:
         """Return the call of an address; `body` is sent as JSON, `base` as `If-Match`.
 
-        `about` are other attributes of the call. Raises `ValidationFailed` for a body that JSON cannot
+        `about` sets other attributes of the call. Raises `ValidationFailed` for a body that JSON cannot
         represent.
         """
         content = None if body is None else encoded(body)
@@ -137,7 +137,7 @@ class Source(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Local(Generic[T_co]):
-    """How to compute a result from the answer to another call, which covers every context."""
+    """The local evaluation of a result from the answer to another call, which covers every context."""
 
     parts: Call[Any]
     evaluate: Callable[[Any], T_co]

@@ -27,7 +27,7 @@ MAX_DEPTH: Final = 100
 MAX_SCHEMA: Final = 256 * 1024
 _LONGEST_MESSAGE: Final = 300
 _FIELD: Final = "requestContext"
-# The dialects, with the keywords that mean something else, or nothing, in an older one.
+# The dialects, with the keywords that have another meaning, or none, in older ones.
 _DIALECTS: Final[Mapping[str, frozenset[str]]] = {
     "https://json-schema.org/draft/2020-12/schema": frozenset(),
     "http://json-schema.org/draft-07/schema": frozenset({"$ref", "$defs", "deprecated"}),
@@ -211,7 +211,7 @@ _SIMPLE: Final[Mapping[str, Callable[[Any, Any], str | None]]] = {
 }
 
 
-# Which schemas are supported. The server refuses to save a malformed one, but a file may contain any.
+# Supported schemas. The server refuses to save a malformed one, but a file may contain any.
 
 
 @lru_cache(maxsize=256)

@@ -1,17 +1,17 @@
 """The errors of the client, with the server's details.
 
-EditorError            anything below; itself for statuses that have no name here
+EditorError            the base class; raised itself for other statuses
   ValidationFailed     400  `issues` names every problem
   Unauthorized         401
   Forbidden            403
   NotFound             404  missing, or not readable
   Conflict             409  the id is taken, or the resource is in use
-  CursorExpired        410  events after the position have been removed; `oldest` is where the log begins
+  CursorExpired        410  events after the position have been removed; the log begins at `oldest`
   CursorAhead          410  an earlier state of the log was restored, which ends at `newest`
-  EditConflict         412  it has changed since `base` was read; `current` says who
-  LockBroken           424  `names` are what a lock names and cannot be resolved
-  RateLimited          429  `retry_after` says when to come back
-  ServerError          5xx, and answers that are malformed
+  EditConflict         412  it has changed since `base` was read; see `current`
+  LockBroken           424  `names` are the unresolvable resources of a lock
+  RateLimited          429  try again after `retry_after` seconds
+  ServerError          5xx, and malformed answers
   Unreachable          no answer at all, or not in time
 """
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class CannotEvaluate(Exception):
-    """The client cannot evaluate an agent by itself; only the server can. No answer is at fault."""
+    """The client cannot evaluate an agent; only the server can. No answer is at fault."""
 
 
 class EditorError(Exception):
@@ -75,13 +75,13 @@ class EditorError(Exception):
         self.issues = tuple(issues)
         self.details = dict(details or {})
         self.retry_after = retry_after
-        """Seconds after which the server accepts another request, if it says so."""
+        """Seconds after which the server accepts another request, if given."""
         self.request_id = request_id
         """The id of the request in the server's log, if there was an answer."""
         self.asked: str | None = None
         """The method and the address of the request without parameters, if one was sent."""
         self.hint = ""
-        """What the application may have to change."""
+        """A hint on what the application may have to change."""
 
     def __str__(self) -> str:
         about = "; ".join(filter(None, self._about()))
@@ -137,7 +137,7 @@ class Conflict(EditorError):
 
 
 class CursorExpired(EditorError):
-    """Events after the position have been removed from the log and cannot be read any more."""
+    """Events after the position have been removed from the log and can no longer be read."""
 
     code = "cursor_expired"
 
@@ -161,7 +161,7 @@ class CursorAhead(EditorError):
 
     @property
     def epoch(self) -> str:
-        """The epoch of the log now; empty if the server does not say."""
+        """The current epoch of the log; empty if the server sends none."""
         epoch = self.details.get("epoch")
         return epoch if isinstance(epoch, str) else ""
 
@@ -179,7 +179,7 @@ class EditConflict(EditorError):
 
 
 class LockBroken(EditorError):
-    """A part of a lock is gone, or not readable with this key."""
+    """A part of a lock no longer exists, or is not readable with this key."""
 
     code = "lock_broken"
 

@@ -54,7 +54,7 @@ class Paging(TypedDict, total=False):
 
 
 class Page(Result, Generic[T]):
-    """A page of a list. The last member of each subclass holds the entries, under the list's own name."""
+    """A page of a list. The last member of each subclass has the entries, under the list's own name."""
 
     total: int
     page: int
@@ -63,7 +63,7 @@ class Page(Result, Generic[T]):
 
     @classmethod
     def of(cls, raw: Any, **own: Any) -> Self:
-        """Return the page in an answer, whose paging may be in an object of its own."""
+        """Return the page in an answer, whose paging may be in a separate object."""
         paging = raw.get("pagination") if isinstance(raw, dict) else None
         return super().of({**raw, **paging} if isinstance(paging, dict) else raw, **own)
 
@@ -114,12 +114,12 @@ class Pages(Source[Entry]):
         return self._call(page=self._next, **self._smaller)
 
     def shrink(self, error: EditorError) -> None:
-        """Request smaller pages from here on; raises the error if it is not about a page's size."""
+        """Request smaller pages from here on; raises the error if it is not about the size of a page."""
         fits = error.details.get("perPage")
         if error.code != "page_too_large" or not isinstance(fits, int) or fits < 1:
             raise error
         if self._next:
-            # The items before fill whole pages of a smaller size only if it divides the size.
+            # The earlier items fill whole pages of a smaller size only if that divides the size.
             size = self._size or 1
             fits = max(
                 (length for length in range(1, min(fits, size - 1) + 1) if size % length == 0), default=0

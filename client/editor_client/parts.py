@@ -20,7 +20,7 @@ from editor_client.shared.request_contexts import PARAMETER
 
 UNCHECKED: Final = {
     "code": "request_context_unchecked",
-    "message": "The schema can be checked by the server only, which does not answer.",
+    "message": "The schema can be checked only by the server, which does not answer.",
     "field": "requestContextSchema",
 }
 """The warning about a schema that was not checked."""
@@ -29,17 +29,17 @@ _ABSENT: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("rollout", "requestContextSchema")),
     **{name: {} for name in ("metadata", "omittedBlocks", "blockRollouts")},
 }
-"""What the parts of an agent mean that do not say it."""
+"""The defaults of members that the parts of an agent lack."""
 
 
 def evaluate(
     parts: Mapping[str, Any], request_context: Mapping[str, Any] | None = None, *, offline: bool = False
 ) -> dict[str, Any]:
-    """Return what `GET /agents/:id` answers in the context; values are shared with `parts`.
+    """Return the answer of `GET /agents/:id` in the context; values are shared with `parts`.
 
-    Raises `ValidationFailed` where the server does, and `CannotEvaluate` if only the server can tell: for a
-    `requestContextSchema` beyond `editor_client.context_schema`. With `offline`, because no server answers,
-    such a schema is not checked, and a warning says so.
+    Raises `ValidationFailed` like the server, and `CannotEvaluate` for a `requestContextSchema` that only the
+    server can check. With `offline`, because no server answers, such a schema is not checked, and the result
+    has a warning.
     """
     try:
         return evaluated_agent(parts, {} if request_context is None else request_context, offline=offline)
@@ -54,7 +54,7 @@ def evaluated_agent(
     parts: Mapping[str, Any], request_context: Mapping[str, Any], *, offline: bool = False
 ) -> dict[str, Any]:
     """Return the result of `evaluate`; raises the server's own `Invalid`."""
-    # As the server receives it: of JSON types, with ordered keys.
+    # In the form that the server receives: JSON types with ordered keys.
     context = canonical.parse(encoded_context(request_context), field=PARAMETER)
     return answer_in({**_ABSENT, **parts}, context, partial(_context_notices, offline=offline))
 

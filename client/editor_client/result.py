@@ -56,14 +56,14 @@ class Result(_Typed, Mapping[str, Any]):
         Raises `ServerError` if the answer does not have the members of this result.
         """
         if not isinstance(raw, dict):
-            raise malformed("it holds no JSON object where there should be one")
+            raise malformed("a JSON object is missing")
         values = {}
         for member in members(cls):
             if member.json_name in raw:
                 try:
                     values[member.name] = member.read(raw[member.json_name])
                 except (TypeError, ValueError):
-                    raise malformed(f"its {member.json_name!r} is not what it should be") from None
+                    raise malformed(f"its {member.json_name!r} has the wrong type") from None
             elif member.required:
                 raise malformed(f"it has no {member.json_name!r}")
         return cls(raw=frozen(raw), **values, **own)
@@ -82,7 +82,7 @@ class CachedResult(Result):
     """A result that the client caches in case the server does not answer later."""
 
     stale: bool = field(default=False, metadata={"own": True})
-    """Whether this is an earlier answer, because the server did not answer just now."""
+    """Whether this is an earlier answer because the server did not answer this time."""
     etag: str | None = field(default=None, repr=False, metadata={"own": True})
     """The state that was read; `base=` sends it back, so that no change by others is overwritten."""
 
@@ -101,7 +101,7 @@ class Notice(Result):
     placeholders: tuple[str, ...] = ()
     """With `unresolved_placeholder`: the paths without a value in the context."""
     position: int | None = None
-    """With `invisible_characters`: how many characters precede them."""
+    """With `invisible_characters`: their offset in characters."""
     code_point: str | None = None
     """The first of them, such as `U+200B`."""
 
@@ -114,7 +114,7 @@ class Success(Result):
 
 
 class Member(NamedTuple):
-    """How a member of a result is read from an answer."""
+    """The reader of a result's member from an answer."""
 
     name: str
     json_name: str
@@ -164,7 +164,7 @@ def _list_reader(read: Reader) -> Reader:
 
 def _exactly(kind: type) -> Reader:
     def read(value: Any) -> Any:
-        # A text of an application's own class is one; a truth value is no number.
+        # An instance of an application's subclass of str is a text; a boolean is not a number.
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise TypeError
         return value
@@ -172,7 +172,7 @@ def _exactly(kind: type) -> Reader:
     return read
 
 
-# JSON values that cannot be changed, because many readers share what is cached
+# JSON values that cannot be changed, because many readers share cached values
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -245,12 +245,12 @@ def with_json_names(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Reasons(TypedDict, total=False):
-    """An admin's reasons to publish all the same."""
+    """An admin's reasons to publish anyway."""
 
     bypass_review: str | None
     """Without the required approvals."""
     bypass_evaluation: str | None
-    """Without the evidence that gates ask for."""
+    """Without the evidence that gates require."""
 
 
 def bypassing(given: Mapping[str, Any] | Reasons) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The client for threads: it performs the effects of the flows, and decides nothing."""
+"""The client for threads: it performs the effects of the flows and makes no decisions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 REFRESHING_THREADS = 4
 SECONDS_TO_END = 5
-"""How long `close` waits for the follower."""
+"""The seconds for which `close` waits for the follower."""
 
 
 class Client(BaseClient[httpx2.Client], Blocking):
@@ -67,7 +67,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
         return self._run(self._flows.perform(call))
 
     def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
-        """Ask a function of the application every item of a dataset, and return the comparison.
+        """Evaluate a function of the application on every item of a dataset, and return the comparison.
 
         See `editor_client.manage.experiments.evaluation` for the arguments.
         """
@@ -116,7 +116,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
                 self._close_stream(listener.feed.stream)
 
     def prefetch(self, wanted: Iterable[str | Agent[Self] | Stored[Self, Any, Any, Any, Any]]) -> list[Any]:
-        """Read what the application will need and return it, in the same order.
+        """Read resources that the application will need, and return them in the same order.
 
         A string is the id of an agent, as for `get_agent`. All are read before the first error is raised.
         """
@@ -158,7 +158,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
         self._process = os.getpid()
 
     def _after_fork(self) -> None:
-        """Start over: if two processes share a connection, their answers get mixed up."""
+        """Start over: if two processes shared a connection, their answers would get mixed up."""
         self._flows.after_fork()
         self._start()
 
@@ -294,4 +294,4 @@ class Client(BaseClient[httpx2.Client], Blocking):
             self._run(flow)
         except Exception:
             if not self._closing.is_set():
-                logger.exception("the follower has failed: every read asks the server")
+                logger.exception("the follower has failed: every read sends a request")

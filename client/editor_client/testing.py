@@ -68,7 +68,7 @@ def not_done(what: str) -> Refused:
 
 
 def members(body: Body, *names: str, more: Iterable[str] | None = None) -> list[Any]:
-    """Return the members with these names; raises `Invalid` for missing ones, and others than `more`."""
+    """Return the members with these names; raises `Invalid` for missing ones, and for any not in `more`."""
     unknown = [] if more is None else [name for name in body if name not in {*names, *more}]
     issues = [Issue(name, "is not a field that can be set here") for name in unknown]
     issues = issues or [Issue(name, "is required") for name in names if name not in body]
@@ -87,7 +87,7 @@ class Answer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request; what is answered takes the parameters that it knows out of the query."""
+    """A request; handlers take the parameters that they know out of the query."""
 
     method: str
     names: tuple[str, ...]
@@ -164,7 +164,7 @@ class Resource:
 
     @property
     def etag(self) -> str:
-        """The entity tag of the record, which changes with everything about the resource."""
+        """The entity tag of the record, which changes with every change of the resource."""
         return hashlib.sha256(f"{self._identity} {self._revision}".encode()).hexdigest()[:32]
 
     def touch(self) -> None:
@@ -226,7 +226,7 @@ class Editor:
         self.rollouts: list[tuple[Resource, Json]] = []
         """Newest first."""
         self.served: dict[str, dict[tuple[str, str], tuple[str | None, str | None]]] = {}
-        """What each run served: by kind and id the version and the arm; the called agent is the first."""
+        """The versions and arms served by each run, by kind and id; the called agent is the first."""
         self.epoch = new_id()
         self.events: list[Json] = []
 
@@ -402,7 +402,7 @@ def answer_request(editor: Editor, request: Request) -> Answer:
                 latest, active = resource.latest, resource.active
                 pointers = {"latestVersionId": latest.id, "activeVersionId": active and active.id}
                 saved = {"savedBy": resource.author, "savedAt": latest.created_at}
-                message = "This has changed since you read it; look at the current state and try again."
+                message = "The resource has changed since you read it; check its current state and try again."
                 current = {**pointers, **saved, "changedFields": latest.changed}
                 raise Refused(412, "edit_conflict", message, current=current)
             return _answer_stored(editor, request, resource, rest)
@@ -455,7 +455,7 @@ def _answer_stored(editor: Editor, request: Request, resource: Resource, rest: l
             return Answer({**resource.record(resource.latest), "warnings": []}, etag=resource.etag)
         case ("DELETE",):
             if "ifUnused" in request.query:
-                raise not_done("a look at what uses a resource")
+                raise not_done("listing the dependents of a resource")
             editor.end_rollout(resource, request.take("endRollout"))
             editor.record("deleted", resource, previousVersionId=resource.active and resource.active.id)
             editor.rollouts = [row for row in editor.rollouts if row[0] is not resource]
@@ -598,7 +598,7 @@ def _read_parts(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> J
 
 
 def _describe_shown(version: Version, blocks: Mapping[str, Version | None]) -> Json:
-    """Return what a version of an agent shows, with these versions of prompt blocks; None: not published."""
+    """Return the blocks that a version of an agent shows, with these versions; None: not published."""
     config, shown, omitted = version.config, Json(), Json()
     for block_id in sorted({block_id for _, block_id in referenced_blocks(config)}):
         block = blocks.get(block_id)
@@ -708,7 +708,7 @@ def _start_rollout(editor: Editor, request: Request) -> Answer:
     refuse_path("bucketBy", path)
     arms, versions = _build_arms(body), {version.id: version for version in resource.versions}
     if resource.active is None:
-        raise Invalid.field("resource", "has no active version for all others to get")
+        raise Invalid.field("resource", "has no active version for all other requests")
     unknown = [number for number, arm in enumerate(arms) if arm.version_id not in versions]
     if unknown:
         raise Invalid.field(f"arms.{unknown[0]}.versionId", "is not a version of this resource")
@@ -785,10 +785,11 @@ def _give_feedback(editor: Editor, request: Request) -> Answer:
 class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     """An editor in memory, for tests of applications: one workspace, and one person with all rights.
 
-    It has what applications use at run time: agents and prompt blocks with versions and labels, request
-    contexts, rollouts, runs, usage, feedback and the log. It refuses with the server's status codes and
-    bodies, has no rights, and does not check the contents of fields. It answers other requests with 501 and
-    an explanation; `versioning.testing.live_editor` of the server's distribution is a real editor.
+    It supports the run-time features of applications: agents and prompt blocks with versions and labels,
+    request contexts, rollouts, runs, usage, feedback and the log. It returns the server's status codes and
+    bodies for errors, has no rights, and does not check the contents of fields. It answers other requests
+    with 501 and an explanation; `versioning.testing.live_editor` of the server's distribution is a real
+    editor.
 
     workspace, username   what records and events name
     generate              answers the runs of agents, given the agent and the body; by default the rule of
@@ -796,7 +797,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     api_prefix            as the client's
 
     Any key is accepted, but one is required. Several clients, of threads and of event loops, can share an
-    editor. Each editor is an installation of its own. While `is_down` is set, it answers nothing.
+    editor. Each editor is a separate installation. While `is_down` is set, it does not answer.
     """
 
     def __init__(
@@ -822,7 +823,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         return self._response(request, await request.aread())
 
     def _response(self, request: httpx2.Request, content: bytes) -> httpx2.Response:
-        # That of the application's client, which may be httpx.
+        # The library of the application's client, which may be httpx.
         library = next(library for library in http_libraries() if isinstance(request, library.Request))
         if self.is_down:
             raise library.ConnectError("the editor is down", request=request)
@@ -832,7 +833,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
                 answer = self._answer(request, content)
         except (AttributeError, LookupError, TypeError, ValueError) as problem:
             # Requests that a real editor refuses before processing.
-            refusal = not_done(f"the checking of what is inside of a field, where it met {problem!r}")
+            refusal = not_done(f"checking the content of a field, where it met {problem!r}")
             return response(refusal.status, json=refusal.body)
         except Refused as refusal:
             return response(refusal.status, json=refusal.body)

@@ -1,4 +1,4 @@
-"""Back-ups: the file, and how each database writes and reads one."""
+"""Back-ups: the file, and writing and reading it for each database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from versioning import __version__
 
 
 def back_up(file: Path) -> Manifest:
-    """Write a back-up of the database, also while the service runs; raises `Unusable`."""
+    """Write a back-up of the database, even while the service runs; raises `Unusable`."""
     manifest = Manifest(
         vendor=connection.vendor,
         version=__version__,
@@ -31,7 +31,7 @@ def back_up(file: Path) -> Manifest:
 
 
 def restore(file: Path) -> Manifest:
-    """Replace what the database holds by a back-up; raises `Unusable`, and then nothing was changed."""
+    """Replace the content of the database by a back-up; raises `Unusable` without changing anything."""
     with TemporaryDirectory(prefix="editor-restore-") as folder:
         dumped = Path(folder, "database")
         manifest = archive.read(file, dumped)
@@ -66,5 +66,5 @@ def _applied_migrations() -> list[str]:
     except Error as error:
         raise Unusable(f"The database does not answer: {error}.") from error
     if not any(app == "versioning" for app, _ in found):
-        raise Unusable("The database holds no editor: run manage.py migrate, or see DATABASE_URL.")
+        raise Unusable("The database has no editor: run manage.py migrate, or check DATABASE_URL.")
     return sorted(f"{app}.{name}" for app, name in found)

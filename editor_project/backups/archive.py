@@ -1,9 +1,9 @@
 """The file of a back-up: a ZIP archive with the database, and a manifest with its digest.
 
-    database        SQLite's file, or what `pg_dump --format=custom` writes
-    manifest.json   which release made it of which database, and the SHA-256 of it
+    database        SQLite's file, or the output of `pg_dump --format=custom`
+    manifest.json   the release, the kind of database, and its SHA-256
 
-Any program that reads ZIP archives gets at the database without the editor.
+Any program that reads ZIP archives can extract the database without the editor.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a back-up says about itself."""
+    """The manifest of a back-up."""
 
     vendor: str
     """`sqlite` or `postgresql`."""
@@ -49,7 +49,7 @@ class Manifest:
 
 @contextmanager
 def folder_beside(file: Path) -> Iterator[Path]:
-    """Yield a private folder on the same disk as a file, removed in the end."""
+    """Yield a private folder on the same disk as a file; remove it at the end."""
     try:
         made = tempfile.mkdtemp(prefix=f".{file.name}-", dir=file.absolute().parent)
     except OSError as error:
@@ -93,19 +93,20 @@ def read(file: Path, into: Path) -> Manifest:
             found = json.loads(text)
             known = {field.name for field in fields(Manifest)}
             if not isinstance(found, dict) or found.get("format") != FORMAT or not known <= found.keys():
-                raise Unusable(f"{file} is no back-up that this release can read.")
+                raise Unusable(f"{file} is not a back-up that this release can read.")
             manifest = Manifest(**{name: found[name] for name in known})
             with archive.open(_DATABASE) as packed, into.open("xb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, _PIECE)
     except FileNotFoundError:
         raise Unusable(f"There is no file {file}.") from None
     except KeyError:
-        raise Unusable(f"{file} is no back-up of an editor.") from None
+        raise Unusable(f"{file} is not a back-up of an editor.") from None
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, OSError) as error:
-        # NotImplementedError: what is damaged may look like a way of compressing that zipfile does not know.
-        raise Unusable(f"{file} is damaged, or no back-up of an editor: {error}.") from error
+        # NotImplementedError: a damaged file may seem to have a compression method that zipfile does not
+        # support.
+        raise Unusable(f"{file} is damaged, or not a back-up of an editor: {error}.") from error
     if _digest(into) != manifest.digest:
-        raise Unusable(f"{file} is damaged: what it holds does not have the digest that it names.")
+        raise Unusable(f"{file} is damaged: the digest of its content is wrong.")
     return manifest
 
 

@@ -24,7 +24,7 @@ from versioning.models.log import new_epoch
 from versioning.models.log_position import NOT_OF_LIBPQ
 
 _ENDING: Final = 2.0
-"""Seconds for which connections of this process that were just closed may still be there."""
+"""Seconds for which just closed connections of this process may still exist."""
 
 _OTHERS: Final = """
     SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -86,7 +86,7 @@ def load(_settings: dict[str, Any], dumped: Path) -> None:
 
 
 def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
-    """Turn the settings at the beginning of a dump into comments that the server does not know.
+    """Turn the settings that the server does not know, at the beginning of a dump, into comments.
 
     The programs of a newer release set some of their own for any server: `transaction_timeout` in 17.
     """
@@ -96,7 +96,7 @@ def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
             if found and found[1].decode() not in known:
                 after = dump.tell()
                 dump.seek(after - len(line))
-                dump.write(b"-- ")  # as long as SET
+                dump.write(b"-- ")  # the same length as SET
                 dump.seek(after)
 
 
@@ -110,7 +110,7 @@ def _check() -> None:
             raise Unusable(f"The database is in use by {others} connections: stop the service first.")
         tables = {name for (name,) in database.execute(_TABLES)}
     if tables and "versioning_agent" not in tables:
-        raise Unusable("The database is that of another program: it is left alone.")
+        raise Unusable("The database belongs to another program and was not changed.")
 
 
 def _count(database: psycopg.Connection[Any]) -> int:
@@ -125,7 +125,7 @@ def _address(*, with_password: bool) -> str:
 
 
 def _run(program: str, *arguments: str) -> None:
-    """Run a program of PostgreSQL; `{}` stands for the address, without the password, which would be seen."""
+    """Run a program of PostgreSQL; `{}` is the address, without the password, which would be visible."""
     given = [argument.replace("{}", _address(with_password=False)) for argument in arguments]
     password = connection.get_connection_params().get("password")
     environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
@@ -140,14 +140,14 @@ def _run(program: str, *arguments: str) -> None:
 
 
 def end_all_sessions() -> int:
-    """Sign everyone out, and return how many sessions had not expired."""
+    """Sign everyone out, and return the number of unexpired sessions."""
     count = Session.objects.filter(expire_date__gt=timezone.now()).count()
     Session.objects.all().delete()
     return count
 
 
 def revoke_keys(created_before: datetime.datetime) -> int:
-    """Revoke the keys that are older, with entries in the log, and return how many there were."""
+    """Revoke the older keys, with entries in the log, and return their number."""
     keys = ApiKey.objects.filter(created_at__lt=created_before, revoked_at=None)
     with events.transaction():
         found = list(keys.select_related("owner").select_for_update(of=("self",)))

@@ -1,4 +1,4 @@
-"""Back-ups of SQLite, by its own means: a copy of one moment, also while the service writes."""
+"""Back-ups of SQLite, by its own means: a consistent copy, even while the service writes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def dump(settings: dict[str, Any], into: Path) -> None:
             closing(sqlite3.connect(into)) as copy,
         ):
             database.backup(copy)
-            copy.execute("PRAGMA journal_mode=DELETE")  # all of it in one file
+            copy.execute("PRAGMA journal_mode=DELETE")  # with all data in one file
     except sqlite3.Error as error:
         raise Unusable(f"{file} cannot be copied: {error}.") from error
 
@@ -57,7 +57,7 @@ def _alone(file: Path) -> Iterator[sqlite3.Connection]:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with closing(sqlite3.connect(file, timeout=1, isolation_level=None)) as database:
         try:
-            # Only a connection that is alone may leave the mode WAL; then the lock is kept to the end.
+            # Only a sole connection may leave the mode WAL; the lock is then held to the end.
             database.execute("PRAGMA locking_mode=EXCLUSIVE")
             (mode,) = database.execute("PRAGMA journal_mode=DELETE").fetchone()
             database.execute("BEGIN EXCLUSIVE")
@@ -69,13 +69,13 @@ def _alone(file: Path) -> Iterator[sqlite3.Connection]:
             raise Unusable(f"{file} is in use ({error}): stop the service first.") from error
         except sqlite3.DatabaseError as error:
             raise Unusable(
-                f"{file} is no SQLite database, or a damaged one ({error}): "
+                f"{file} is not an SQLite database, or is damaged ({error}): "
                 "move it away, with its -wal and -shm."
             ) from error
         if mode != "delete":
             raise Unusable(f"{file} is in use: stop the service first.")
         if tables and "versioning_agent" not in tables:
-            raise Unusable(f"{file} is the database of another program: it is left alone.")
+            raise Unusable(f"{file} is the database of another program and was not changed.")
         yield database
 
 

@@ -65,7 +65,7 @@ def bodies_first(application: Application) -> Application:
 
 
 async def _run(application: Application, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-    """Call the application when it is the run's turn, unless the client has disconnected by then."""
+    """Call the application when it is the run's turn, unless the client has disconnected."""
     try:
         place = runs.join()
     except RunsFull:

@@ -96,7 +96,7 @@ def _work(parent: int) -> None:
 def _leave_sockets() -> None:
     """Close the server's sockets, which a restarted process has inherited.
 
-    Their descriptors stay reserved, so that code that still holds one does not close another file.
+    Their descriptors stay reserved, so that code with a reference to one does not close another file.
     """
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _HIGHEST)):

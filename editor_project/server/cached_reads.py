@@ -46,7 +46,7 @@ class Read(NamedTuple):
     request_id: str
     begun: float
     trace: dict[str, str]
-    """The headers by which the caller says what the request is a part of."""
+    """The caller's headers for distributed tracing."""
 
 
 Waiting = tuple[Read, CacheEntry]

@@ -1,7 +1,7 @@
-"""How many connections a worker accepts, and when it closes inactive ones.
+"""The limits of a worker's connections, and closing inactive ones.
 
-Connections cost a stranger nothing, so none may stay open forever: neither one without a request, nor one
-whose client does not read its answer.
+Connections cost a stranger nothing, so none may stay open forever, whether without a request or with an
+unread answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ CONNECTIONS: Final = 4096
 """The maximum per worker, if the system allows that many open files; further ones wait."""
 
 IDLE_SECONDS: Final = 30
-"""How long a connection may go without a complete request head, or without its client reading."""
+"""The seconds that a connection may stay open without a complete request head, or without its client reading.
+"""
 
 MAX_HEAD: Final = 72 * 1024  # bytes; an address alone may have 64 KiB
 _OTHER_FILES: Final = 512  # a worker's own: the database, static files, sockets, modules
@@ -25,7 +26,7 @@ HTTP: Final = HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000, max_buffer_
 
 
 def possible(most: int = CONNECTIONS) -> int:
-    """Return how many connections a worker may accept, up to `most`, after raising the limit on open files.
+    """Return how many connections a worker may accept, up to `most`; raises the limit on open files.
 
     The initial limit is often 1 024, which one silent client can use up.
     """
@@ -40,8 +41,8 @@ def possible(most: int = CONNECTIONS) -> int:
 def that_ends(sockets: Any) -> Any:
     """Return a worker's listening sockets, set to close connections whose clients do not read.
 
-    Connections inherit the option from the listening socket. Only Linux supports it; elsewhere an unread
-    answer is held as long as the client likes.
+    Connections inherit the option from the listening socket. Only Linux supports it; on other systems an
+    unread answer stays open as long as the client likes.
     """
     if not hasattr(socket, "TCP_USER_TIMEOUT"):
         return sockets

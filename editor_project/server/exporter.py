@@ -1,4 +1,4 @@
-"""`/metrics` of a parent process: what its children counted, and what the database says."""
+"""`/metrics` of a parent process: the counters of its children, and figures from the database."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from versioning.worker.jobs import backlogs, seconds_since
 
 logger = logging.getLogger(__name__)
 _PATH: Final = "/metrics"
-_MEMORY: Final = "/dev/shm"  # noqa: S108  a folder of its own is made there
+_MEMORY: Final = "/dev/shm"  # noqa: S108  a new folder is made there
 
 
 @contextmanager
 def serve_metrics() -> Iterator[None]:
-    """Serve the metrics of this process and its children during the block, if `EDITOR_METRICS_BIND` says so.
+    """Serve the metrics of this process and its children during the block, if `EDITOR_METRICS_BIND` is set.
 
     Raises `CommandError` if the address cannot be used. Children started within the block find the folder.
     """
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_args: Any) -> None:
-        """Log nothing: it is asked every few seconds."""
+        """Log nothing: requests come every few seconds."""
 
 
 def text() -> tuple[bytes, str]:
@@ -105,13 +105,13 @@ def text() -> tuple[bytes, str]:
 
 
 class _Database:
-    """What the database says, asked at each scrape; nothing while it does not answer."""
+    """Figures from the database, queried at each scrape; none while it does not answer."""
 
     def collect(self) -> Iterator[Any]:
         try:
             yield from list(self._gauges())
         except Error as error:
-            logger.warning("the metrics lack what the database says: %s", error)
+            logger.warning("the metrics lack the figures from the database: %s", error)
         finally:
             connections.close_all()
             if connection.vendor == "postgresql":
@@ -131,7 +131,9 @@ class _Database:
         beat = WorkerHeartbeat.objects.order_by("-seen_at").values_list("seen_at", flat=True).first()
         if beat is not None:
             yield gauge(
-                "editor_worker_heartbeat_age_seconds", "Since a worker was last seen.", seconds_since(beat)
+                "editor_worker_heartbeat_age_seconds",
+                "The time since a worker was last seen.",
+                seconds_since(beat),
             )
         if replica.is_configured() and (found := replica.state()).position is not None:
             yield gauge(
@@ -139,8 +141,10 @@ class _Database:
                 "The age of the oldest entry of the log that the replica lacks.",
                 found.seconds_behind,
             )
-        work = GaugeMetricFamily("editor_due_work", "Work that waits.", labels=("kind", "state"))
-        oldest = GaugeMetricFamily("editor_due_work_oldest_seconds", "For how long.", labels=("kind",))
+        work = GaugeMetricFamily("editor_due_work", "Pending work.", labels=("kind", "state"))
+        oldest = GaugeMetricFamily(
+            "editor_due_work_oldest_seconds", "The age of the oldest pending work.", labels=("kind",)
+        )
         for backlog in backlogs():
             for state in ("due", "leased", "later"):
                 work.add_metric((backlog.kind, state), getattr(backlog, state))

@@ -1,9 +1,9 @@
 """From a connection to the WSGI application and back, without a thread that waits for a client.
 
 Granian's own WSGI interface calls the application as soon as the head of a request has arrived. Reading the
-body then blocks a thread for as long as the client likes, and nothing can interrupt that. So this uses its
-ASGI interface, where a body is awaited and can be given up. The application still runs in threads; the
-first of these is the one in which granian calls.
+body then blocks a thread for as long as the client likes, without interruption. So this uses its ASGI
+interface, where a body is awaited and can be abandoned. The application still runs in threads; the first of
+these is the one in which granian calls.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Gateway:
 
     Requests without a body are answered in the thread in which they arrive. A request with a body waits in
     the event loop until the body is complete and is then answered in a thread of this pool, so that it never
-    delays reads. Runs, and whatever else waits for models, have a third pool, so that they delay neither
+    delays reads. Runs, and other requests that wait for models, have a third pool, so that they delay neither
     reads nor saves; a run waits for its turn in the event loop. Asynchronous streams, at most `streams` of
     them, take no thread.
     """
@@ -169,7 +169,7 @@ class Gateway:
     def _answer(self, environ: Environ, proto: Any, gone: Gone | None = None) -> None:
         """Run the application in this thread and send its response.
 
-        For a run, `gone` is done when its client has disconnected; its stream is sent by this thread, too.
+        For a run, `gone` is set when its client has disconnected; this thread also sends its stream.
         """
         head: list[tuple[str, list[tuple[str, str]]]] = []
         try:
@@ -224,7 +224,7 @@ class Gateway:
             _close(parts)
 
     def end_streams(self) -> None:
-        """End the asynchronous streams when the worker ends, because they never end by themselves."""
+        """End the asynchronous streams when the worker ends, because they would not end otherwise."""
         self._ending = True
         for task in self._pushing:
             task.cancel()
@@ -243,7 +243,7 @@ class Gateway:
                 async with asyncio.timeout(IDLE_SECONDS):
                     await proto.send({"type": "http.response.body", "body": part, "more_body": True})
         except (asyncio.CancelledError, TimeoutError):
-            pass  # the client no longer reads, or nothing more is to be sent
+            pass  # the client no longer reads, or there is nothing more to send
         except Exception:
             logger.exception("a stream broke off")
         finally:

@@ -55,9 +55,9 @@ def _sentence(error: OSError, address: str, port: int) -> str:
     where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
     match error.errno:
         case errno.EADDRINUSE:
-            return f"{where} is taken: another program listens there. Choose another port with --bind."
+            return f"{where} is in use: another program listens there. Choose another port with --bind."
         case errno.EACCES:
-            return f"{where} may not be listened on by this user: choose a port from 1024 on with --bind."
+            return f"This user may not listen on {where}: choose a port from 1024 on with --bind."
         case errno.EADDRNOTAVAIL:
             return f"{where} cannot be listened on: {address} is no address of this machine."
         case _:

@@ -1,4 +1,4 @@
-"""What each process that serves requests loads in the background, under `serve` and under an ASGI server."""
+"""Preloading in the background of each serving process, under `serve` and under an ASGI server."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ logger = logging.getLogger(__name__)
 
 
 def preload_process() -> None:
-    """Load what runs need, with the clients of the configured providers, and make the OpenAPI document."""
+    """Load the dependencies of runs, create the configured providers' clients, make the OpenAPI document."""
     try:
         preload(get_editor().providers())
         openapi.prepare()
     except Exception:
-        logger.exception("what runs need could not be loaded")
+        logger.exception("the dependencies of runs could not be loaded")

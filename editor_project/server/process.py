@@ -32,8 +32,8 @@ def run(
 ) -> None:
     """Run workers on an address until a signal stops this process; raises `CommandError` if it cannot begin.
 
-    `pinned` is passed to `Processors.found`, `backpressure` is how many connections each worker accepts. The
-    context manager `background` is entered when everything else is ready.
+    `pinned` is passed to `Processors.found`, `backpressure` is the number of connections that each worker
+    accepts. The context manager `background` is entered when everything else is ready.
     """
     try:
         address, port = ports.parse(bind)
@@ -61,7 +61,7 @@ def run(
             log_level=LogLevels.error,
             respawn_failed_workers=True,
         )
-        # Where a worker looked for garbage, it would write into what it shares with this process.
+        # A worker's garbage collection would write into memory shared with this process.
         gc.collect()
         gc.freeze()
         with exporter.serve_metrics(), background():

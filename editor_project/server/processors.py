@@ -19,7 +19,7 @@ CROWDED: Final = 0.3
 """The share of a processor that others may use before a worker looks for a better one."""
 
 BETTER: Final = 0.2
-"""How much less busy the other one must be."""
+"""The required difference in load of the other one."""
 
 READINESS: Final = 0.5
 """The probability of moving then; workers that all move at once would collide again."""
@@ -45,8 +45,8 @@ class Processors:
     def found(cls, wish: str) -> Processors:
         """Return the processors of this machine, the least busy first.
 
-        `wish` is `on`, `off` or `auto`, which does not bind a process that was given only a part of the
-        machine: that was deliberate, and others may have been given the same part.
+        `wish` is `on`, `off` or `auto`, which does not bind a process that is restricted to a part of the
+        machine: the restriction is deliberate and may be shared.
         """
         if wish == "off" or not hasattr(os, "sched_setaffinity") or not _STAT.exists():
             return cls([])
@@ -56,7 +56,7 @@ class Processors:
         before = busy()
         time.sleep(LOOK)
         worked = shares(before, busy(), LOOK)
-        # The order of equally busy ones is random, so that several services seldom begin with the same.
+        # Equally busy ones are in random order, so that several services seldom begin with the same one.
         return cls(sorted(allowed, key=lambda one: (worked.get(one, 0), random.random())))  # noqa: S311
 
     def take(self, worker: int, workers: int) -> None:
@@ -88,7 +88,7 @@ class Processors:
         for thread in Path("/proc/self/task").iterdir():
             try:
                 os.sched_setaffinity(int(thread.name), {processor})
-            except ProcessLookupError:  # it has ended since
+            except ProcessLookupError:  # the process has ended since
                 continue
             except OSError:  # the processor is no longer ours: let the system choose
                 self._chosen = None

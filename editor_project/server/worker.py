@@ -1,4 +1,4 @@
-"""A worker process of `manage.py serve`: how it begins, and when it ends."""
+"""A worker process of `manage.py serve`: its start and its end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GRACE: Final = 2.0
 """Seconds for which a worker whose parent has ended may finish its requests."""
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 5000
-"""Garbage is collected after so many more allocations than deallocations; Python's default is 700."""
+"""Garbage is collected after this many more allocations than deallocations; Python's default is 700."""
 
 
 class HandOver(CallbackScheduler):
@@ -53,9 +53,9 @@ class Served(NamedTuple):
     """Returns the WSGI application; called in the worker."""
     threads: int
     streams: int
-    """How many asynchronous streams may be open."""
+    """The maximum number of open asynchronous streams."""
     preload: Callable[[], None] | None = None
-    """Called in each worker in the background, a moment after its start."""
+    """Called in each worker in the background, shortly after its start."""
 
 
 def work(
@@ -68,7 +68,7 @@ def work(
 ) -> None:
     """Serve as the worker with this number until a signal or the end of the parent.
 
-    It starts what granian starts for its ASGI interface, but passes requests to the application in another
+    It starts the same parts as granian's ASGI interface, but passes requests to the application in another
     way; `arguments` are granian's own.
     """
     processors.take(worker, workers)
@@ -102,13 +102,13 @@ def work(
     mp._new_cbscheduler = hand_over  # type: ignore[attr-defined]  # noqa: SLF001
     _signals.set_loop_signals = signals
     name, application, sockets, *others = arguments
-    spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  what granian starts by itself
+    spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  granian's own start
     spawn(worker, name, application, connections.that_ends(sockets), *others)
     traces.flush()
 
 
 def _preload(preload: Callable[[], None]) -> None:
-    """Load what the first requests do not need, once they are answered."""
+    """Load the parts that the first requests do not need, once these are answered."""
     time.sleep(TICK)
     preload()
     _collect_seldom()
@@ -117,7 +117,7 @@ def _preload(preload: Callable[[], None]) -> None:
 def _collect_seldom() -> None:
     """Exclude the objects loaded so far from Python's garbage collection, and run it less often.
 
-    These are 170 000 objects, which live to the end. Traversing them takes tens of milliseconds, in which no
+    These are 170 000 objects that are never freed. Traversing them takes tens of milliseconds, in which no
     request is answered; this saves 6 % of the processor time of a save.
     """
     gc.collect()

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Whether the prompts of this branch are as good as what is live; the exit code is that of `editor evaluate`.
+# Compare the prompts of this branch with the live ones; the exit code is that of `editor evaluate`.
 #
-#     ./evaluate.sh            for a pull request: save them as drafts, and evaluate these
+#     ./evaluate.sh            for a pull request: save them as drafts, and evaluate the drafts
 #     ./evaluate.sh publish    once it is merged: publish them
 #
 # EDITOR_URL and EDITOR_API_KEY name the server and a key of an editor; EDITOR_DATASET another dataset.
@@ -16,7 +16,7 @@ if [ "${1-}" = publish ]; then
     exit
 fi
 editor push prompts --message "${CHANGE:-A branch}"
-# A prompt that is as it is live is no draft: the newest one may be another branch's.
+# A prompt that equals the live one has no draft: the newest draft may be another branch's.
 version=published
 if editor diff prompts | grep -q agents/orders.json; then version=draft; fi
 editor evaluate orders --dataset "$dataset" --version "$version" --fail-on worse,must,errors \

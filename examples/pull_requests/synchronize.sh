@@ -1,10 +1,10 @@
 #!/bin/sh
-# Commit what was published in the studio, and take in what others have pushed.
+# Commit the changes published in the studio, and pull the commits of others.
 #
 #     ./synchronize.sh [FOLDER OF THE OVERRIDES] [BRANCH OF THE REMOTE]
 #
-# The service goes on serving from this checkout. Files of both sides are merged only where that is known to
-# work; otherwise what is served stays as it is, a branch has the commit, and the exit code is 1.
+# The service continues to serve from this checkout. Changes of both sides are merged only if git can merge them;
+# otherwise the served files stay unchanged, a branch has the commit, and the exit code is 1.
 set -eu
 folder=${1:-service/editor}
 branch=${2:-main}

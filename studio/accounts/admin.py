@@ -1,4 +1,4 @@
-"""Accounts, for superusers: who may sign in, and who is a superuser."""
+"""Accounts, for superusers: access and superuser rights."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _existing(*names: str) -> tuple[str, ...]:
 
 
 class _PasswordWidget(ReadOnlyPasswordHashWidget):
-    """Shows whether there is a password: its salt and its hash are for no one."""
+    """Shows whether there is a password, without its salt and hash."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
@@ -63,7 +63,7 @@ class _OthersPasswordForm(PasswordAlone, UserAdmin.change_password_form):  # typ
 _PERSONAL: Final = _existing("first_name", "last_name", "email")
 _RIGHTS: Final = _existing("is_active", "is_superuser")
 _MOMENTS: Final = {"last_login": "last_sign_in", "date_joined": "joined"}
-"""The fields with times, and the methods that show them as all pages do."""
+"""The fields with times, and the methods that format them like all pages."""
 _DATES: Final = tuple(_MOMENTS[name] for name in _existing(*_MOMENTS))
 
 
@@ -147,7 +147,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search as the studio does, and not as the database's LIKE: case and normal form never count."""
+        """Search like the studio instead of by LIKE: case and normal form never matter."""
         return queryset.filter(contains_words(self.search_fields, search_term)), False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
@@ -179,12 +179,12 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show and change an account; a form asks for the superuser's password if that is long ago."""
+        """Show and change an account; asks for the superuser's password unless it was entered recently."""
         again = sign_in.ask_again(request) if request.method == "POST" else None
         return again or super().changeform_view(request, object_id, form_url, extra_context)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Set the password of another account; changing one's own requires the old password."""
+        """Set the password of another account; changing your own requires the old password."""
         if self.has_module_permission(request) and self.get_object(request, unquote(id)) == request.user:
             return HttpResponseRedirect(reverse("studio:password_change"))
         again = sign_in.ask_again(request) if request.method == "POST" else None

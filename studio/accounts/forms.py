@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 BROWSER_COOKIE: Final = "editor_browser"
 OPENED_INVITATION: Final = "studio.invitation"
-"""The session key for the digest of the invitation link that was opened last."""
+"""The session key for the digest of the last opened invitation link."""
 _SALT: Final = "studio.signing_in"  # never changed: existing cookies would become invalid
 _COOKIE_AGE: Final = 180 * 24 * 60 * 60
 _IPV6_NETWORK: Final = 64  # bits; the smallest network that a provider gives a customer
@@ -115,7 +115,7 @@ def _account_subject(name: str) -> str:
 class ErrorsAtPassword:
     """A form of Django's with a password and its confirmation; Django shows all errors at the second one.
 
-    The first field with an error has the focus, wherever it was before.
+    The first field with an error gets the focus.
     """
 
     fields: dict[str, Any]
@@ -169,9 +169,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        del self.fields["username"].widget.attrs[
-            "autofocus"
-        ]  # a phone would cover the page with its keyboard
+        del self.fields["username"].widget.attrs["autofocus"]  # a phone's keyboard would cover the page
 
     def clean(self) -> dict[str, Any]:
         """Check the password unless there were too many wrong ones; unknown names count in the same way."""
@@ -186,7 +184,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
             attempt = SignInAttempts.objects.begin([own, *others])
         except TooManyAttempts as error:
             extra = {**about, "wait_seconds": error.seconds}
-            logger.warning("a password was not looked at: too many wrong ones came before", extra=extra)
+            logger.warning("a password was not checked after too many wrong ones", extra=extra)
             raise self.too_many(error) from None
         try:
             return super().clean()
@@ -208,7 +206,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
 
 
 class SuperuserSignInForm(SignInForm):
-    """Signs in superusers only, where everyone else signs in another way."""
+    """Signs in superusers only, if everyone else signs in another way."""
 
     def confirm_login_allowed(self, user: User) -> None:
         """Raise `ValidationError` for everyone else."""
@@ -220,10 +218,10 @@ class SuperuserSignInForm(SignInForm):
 
 
 class PasswordAlone(ErrorsAtPassword):
-    """A form that writes the password of its user and nothing else.
+    """A form that writes only the password of its user.
 
-    The account was read before the password was hashed, which takes a while: what was taken away from it
-    meanwhile would come back.
+    The account was read before the password was hashed, which takes a while: saving all fields would undo
+    concurrent changes.
     """
 
     def save(self, commit: bool = True) -> Any:  # noqa: FBT001, FBT002  as Django's
@@ -234,7 +232,7 @@ class PasswordAlone(ErrorsAtPassword):
 
 
 class ChangePasswordForm(PasswordAlone, LimitedAttemptsForm, PasswordChangeForm):
-    """Changes the person's own password; wrong old passwords are limited here, too."""
+    """Changes the person's own password; wrong old passwords are limited here as well."""
 
     def clean_old_password(self) -> str:
         """Check the old password unless there were too many wrong ones."""

@@ -85,7 +85,8 @@ class AcceptPage(View):
         try:
             invitation = self._find()
             if request.POST.get("invitation") != str(invitation.pk):
-                # Another link was opened in this browser in the meantime: people accept only what they saw.
+                # Another link was opened in this browser in the meantime: people accept only the invitation
+                # that they saw.
                 return self._show(invitation, status=409)
             if request.user.is_authenticated:
                 invitations().accept(invitation.digest, by=request.user, via=Via.STUDIO)
@@ -153,7 +154,7 @@ class LoginPage(LoginView):
     template_name = "studio/accounts/login.html"
     http_method_names = ["get", "post", "head"]
     for_superusers = False
-    """Whether it is the door that stays open for superusers where passwords are not taken otherwise."""
+    """Whether this is the sign-in page for superusers while other passwords are not accepted."""
 
     @classmethod
     def shown(
@@ -175,7 +176,7 @@ class LoginPage(LoginView):
         return self.for_superusers or sign_in.takes_passwords()
 
     def get_form_class(self) -> type[Any]:
-        """Return the form; behind the door for superusers, one that refuses others."""
+        """Return the form; on the page for superusers, one that refuses others."""
         return SuperuserSignInForm if self.for_superusers else self.authentication_form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -185,7 +186,7 @@ class LoginPage(LoginView):
         return super().get_context_data(**shown, **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Sign in, or show the form again; where no passwords are taken, show the other ways."""
+        """Sign in, or show the form again; if passwords are not accepted, show the other ways."""
         if not self._takes_passwords:
             return self.render_to_response(self.get_context_data(), status=403)
         response = super().post(request, *args, **kwargs)
@@ -206,15 +207,15 @@ _FIELDS: Final = {
     "first_name": (gettext_lazy("First name"), "given-name"),
     "last_name": (gettext_lazy("Last name"), "family-name"),
 }
-"""The label of each field, and what browsers fill in."""
+"""The label of each field, and its autocomplete token."""
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""The categories of characters that are invisible, or that change the direction of the text behind them."""
+"""The categories of characters that are invisible or change the direction of the following text."""
 _JOINERS: Final = frozenset("\u200c\u200d")
-"""Those of them with which names in some scripts are spelt."""
+"""The invisible characters that names in some scripts need."""
 MAX_NAME: Final = 60
 """The maximum length of a first or a last name, so that lines with names can be read."""
 _MARKS: Final = 3
-"""How many marks a letter carries at most: Vietnamese, Thai and Hebrew need so many."""
+"""The maximum number of marks on a letter, as Vietnamese, Thai and Hebrew need."""
 
 
 class NameForm(forms.Form):
@@ -241,7 +242,7 @@ class NameForm(forms.Form):
 
 
 def _check_readable(name: str) -> None:
-    """Raise `ValidationError` for a name that is no text to read, or that imitates another.
+    """Raise `ValidationError` for an unreadable name, or one that imitates another.
 
     Such are names without letters, with characters that are invisible or change the text around them, with
     heaps of marks, and words that mix alphabets whose letters look alike.
@@ -258,7 +259,7 @@ def _check_readable(name: str) -> None:
 
 @lru_cache
 def _reserved_names() -> frozenset[str]:
-    """Return what the studio calls the reader and the application, in each of its languages."""
+    """Return the studio's words for the reader and the application, in each of its languages."""
     found: set[str] = set()
     for language in LANGUAGES:
         with translation.override(language):
@@ -271,11 +272,11 @@ class NamePage(FormPage):
     template = "studio/accounts/name.html"
     title = gettext_lazy("Your name")
 
-    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        """Show the form; raises `NotFound` if the user model has no names."""
+    def initial(self) -> dict[str, Any]:
+        """Return the names; raises `NotFound` if the user model has none."""
         if not name_fields():
             raise NotFound
-        return self.show(NameForm(initial={name: getattr(request.user, name) for name in name_fields()}))
+        return {name: getattr(self.request.user, name) for name in name_fields()}
 
     def save(self, form: NameForm) -> HttpResponse:
         user: Any = self.request.user
@@ -309,14 +310,14 @@ class EraseForm(forms.Form):
 
 
 class ErasePage(FormPage):
-    """Asks for the user name, shows what is erased and what stays, and erases the person."""
+    """Asks for the user name, lists the erased and the remaining data, and erases the person."""
 
     asks_password_again = True
     template = "studio/accounts/erase.html"
 
     @cached_property
     def username(self) -> str:
-        """The name of the account; raises `Forbidden` for others than superusers."""
+        """The name of the account; raises `Forbidden` unless the caller is a superuser."""
         if self.caller.everywhere is not Role.ADMIN:
             raise Forbidden("Only superusers may erase people.")
         try:
@@ -331,8 +332,8 @@ class ErasePage(FormPage):
     def title(self) -> str:
         return _("Erase %(name)s?") % {"name": self.username}
 
-    def form(self, *data: Any) -> EraseForm:
-        return EraseForm(*data, username=self.username)
+    def form(self, data: Any = None) -> EraseForm:
+        return EraseForm(data, username=self.username)
 
     def save(self, form: EraseForm) -> HttpResponse:
         erased = self.editor.person.erase(self.username, by=self.caller)

@@ -1,1 +1,1 @@
-"""The activity pages, the audit log, the bell, and what open pages poll for. All of them read the log."""
+"""The activity pages, the audit log, the bell, and the polling of open pages. All of them read the log."""

@@ -30,7 +30,7 @@ class Line:
     comparison: str
     """The address of the comparison with the version before; empty if there is none for the caller."""
     key_prefix: str = ""
-    """How the key begins that did it, for the admins of the workspace and for the owner of the key."""
+    """The prefix of the key that made the change, for admins of the workspace and the owner of the key."""
     key_name: str = ""
     """The name of that key; empty if it has none, or no longer exists."""
     together: Fragment | None = None
@@ -48,10 +48,10 @@ class Line:
 def lines_of(
     events: Sequence[Event], caller: Caller, *, of_one: bool = False, as_you: bool = False
 ) -> list[Line]:
-    """Return events as a page shows them; the number of queries does not depend on the number of events.
+    """Return events in the form for pages; the number of queries does not depend on their number.
 
-    `of_one` omits the resource, because the page is about only one. `as_you` tells the caller that they did
-    something in another window.
+    `of_one` omits the resource, because the page is about only one. `as_you` marks the caller's own changes
+    in another window.
     """
     found = _Found(events, caller)
     names = Names(

@@ -1,4 +1,4 @@
-"""How an open page learns of changes by others: it polls every two seconds while it is visible.
+"""Notifying open pages of changes by others: they poll every two seconds while visible.
 
 Streams are unsuitable for pages: a browser opens at most six connections to a host, and every tab would hold
 one.
@@ -39,7 +39,7 @@ SHOWN: Final = 50
 
 
 def unread(request: HttpRequest) -> int:
-    """Return how many events are new to the person, at most one more than the bell shows; one query."""
+    """Return the number of events new to the person, at most one more than the bell shows; one query."""
     seen = preferences_of(request).seen_position
     return notifications.unread(caller_of(request), get_editor().code, after=seen, limit=MOST + 1)
 
@@ -49,7 +49,7 @@ def latest_news(request: HttpRequest, limit: int) -> list[Event]:
 
 
 class NotificationsPage(StudioPage):
-    """What is for the person to do, and the latest events that concern them.
+    """The person's tasks, and the latest events that concern them.
 
     Opening the page marks these as seen.
     """
@@ -75,7 +75,7 @@ class NotificationsPage(StudioPage):
 
 
 TOLD: Final = 5
-"""How many events an edit page shows individually: the newest."""
+"""The number of newest events that an edit page shows individually."""
 
 
 SCOPE: Final = ("resource_kind", "resource_id", "workspace_id")
@@ -105,7 +105,7 @@ class LivePage(StudioPage):
         after: int = given.get("after", 0)
         scope = {str(name): given[name] for name in SCOPE if name in given}
         now = events.position()  # later events are returned by the next request
-        # A position beyond the end is of another log: the database was put back to an earlier state.
+        # A position beyond the end belongs to another log: an earlier state of the database was restored.
         changed = now < after
         if now > after:
             newer = Q(position__gt=after)
@@ -124,7 +124,7 @@ class SincePage(ResourcePage):
             raise NotFound
         given = SinceForm(request.GET).read()
         after = given.get("after", 0)
-        if after > events.position():  # of a log that no longer exists: everything may be new
+        if after > events.position():  # a position of a log that no longer exists: everything may be new
             after = 0
         found = self.editor.event.page(
             before=END,
@@ -144,7 +144,7 @@ class SincePage(ResourcePage):
         return TemplateResponse(request, "studio/activity/since.html", context)
 
     def _links(self, base: str) -> dict[str, Any]:
-        """Return the links to go on; none if the resource is gone or no longer readable."""
+        """Return the links for continuing; none if the resource was deleted or is no longer readable."""
         try:
             there = self.resource
         except NotFound:

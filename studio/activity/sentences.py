@@ -142,11 +142,11 @@ class Fragment:
     address: str = ""
     """The address that it links to; empty for plain words."""
     html: SafeString | None = None
-    """How a page shows it, if not as its text: people, with their faces."""
+    """Its HTML, if not its text: people with their avatars."""
     number: int | None = None
     """The number of the version that it names, if that has a number."""
     of: str = ""
-    """The name of a resource after what belongs to it, `of agent Writer`: languages decline it."""
+    """The name of a resource as an attribute, `of agent Writer`, because languages decline it."""
     as_object: str = ""
     """The name of a resource as the object of a sentence; empty for its text."""
 
@@ -189,11 +189,11 @@ class Names:
     resources: Mapping[tuple[str, str, Any], Fragment] = field(default_factory=dict)
     """By kind, id and identity."""
     subjects: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    """The address of what an event is about besides its resource, such as a review; by position, ordinal."""
+    """The address of an event's further subject, such as a review; by position and ordinal."""
     named: Mapping[tuple[int, int], Fragment] = field(default_factory=dict)
     """Objects of other applications that events name, such as a release, by position and ordinal."""
     of_one: bool = False
-    """Whether the page is about one resource, which its sentences need not name."""
+    """Whether the page is about one resource, which its sentences do not name."""
 
     def version(self, version_id: str) -> Fragment:
         """Return the name of a version: `version 3`, `Git 2f7341a`."""
@@ -207,7 +207,7 @@ class Names:
         return Fragment(gettext("draft {number}").format(number=version.number), version.address)
 
     def subject(self, event: Event) -> str:
-        """Return the address of what an event is about besides its resource; empty without a page."""
+        """Return the address of an event's further subject; empty without a page."""
         return self.subjects.get((event.position, event.ordinal), "")
 
     def resource(self, event: Event) -> Fragment:
@@ -357,7 +357,7 @@ def describe_event(event: Event, names: Names, who: str = "") -> list[Fragment]:
 
 def _sentence_for(event: Event, names: Names) -> Sentence:
     if event.hidden_from:
-        # Readers of the agent must not learn of the prompt block itself, or who changed it.
+        # Readers of the agent must not see the prompt block itself, or who changed it.
         if names.of_one:
             return Sentence(gettext("The text of a prompt block changed in this agent"))
         sentence = gettext("The text of a prompt block changed in {resource}")
@@ -374,8 +374,7 @@ def _sentence_for(event: Event, names: Names) -> Sentence:
     return _as_called(event, names)
 
 
-# About resources. Each sentence has two forms: for a page about everything, and for one about this resource
-# alone.
+# About resources. Each sentence has two forms: for a general page, and for one about this resource only.
 
 
 def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]) -> Sentence:
@@ -453,7 +452,7 @@ _LABEL_MOVED: Final = {
         gettext_noop("{who} set label {label} on {version}"),
     ),
 }
-"""By what happened, and whether the label is released now."""
+"""By the kind of move, and whether the label is released now."""
 _LABEL_REMOVED: Final = (
     gettext_noop("{who} removed label {label} of {resource} from {version}"),
     gettext_noop("{who} removed label {label} from {version}"),

@@ -44,7 +44,7 @@ from versioning.models.storage import give_back
 from versioning.models.text_keys import contains_caseless
 
 MAX_EVENTS: Final = 100_000
-"""How many events a file has at most, the newest ones."""
+"""The maximum number of events in a file: the newest ones."""
 _AT_ONCE: Final = 500
 _COLUMNS: Final = (
     "time",
@@ -63,7 +63,7 @@ _COLUMNS: Final = (
 def audit_file(
     request: HttpRequest, editor: Editor, end: int, wanted: Mapping[str, Any]
 ) -> StreamingHttpResponse:
-    """Return the answer with the events that the caller may see, newest first, sent little by little.
+    """Return the streamed answer with the events that the caller may see, newest first.
 
     `wanted` are the filters, as arguments of `editor.event.page`; `end` is a position after every event.
     """
@@ -77,13 +77,13 @@ def audit_file(
 
 
 def _rows(read: Callable[[int], EventPage], request: HttpRequest, end: int) -> Iterator[list[str]]:
-    """Yield a row for each event; the language is that of the request, which is over by then."""
+    """Yield a row for each event, in the language of the request, which has ended by then."""
     language, before, left = translation.get_language(), end, MAX_EVENTS
     while True:
-        with translation.override(language), writing():  # the response is sent when the page is over
+        with translation.override(language), writing():  # the response is sent after the page has ended
             page = read(before)
             lines = lines_of(page.events[:left], caller_of(request))
-            # All names of the rows are looked up at once.
+            # All names in the rows are looked up together.
             words = as_text("\0".join(line.words for line in lines), request).split("\0")
             rows = (
                 [_row(line, sentence) for line, sentence in zip(lines, words, strict=True)] if lines else []
@@ -274,7 +274,7 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
 
     @property
     def scope(self) -> Mapping[str, Any]:
-        return {"resource_kind": self.kind.slug, "resource_id": self.summary.resource_id}
+        return {"resource_kind": self.kind.slug, "resource_id": self.summary.entry.id}
 
     def types(self) -> list[str]:
         others = {kind.slug for kind in KINDS} - {self.kind.slug}

@@ -25,7 +25,7 @@ from versioning.domain.text_search import IN_WORDS
 REFERENCE: Final = "prompt_block_ref"
 MODEL: Final = "model"
 LISTED: Final = ("tools", "agents", "workflows", "scorers")
-"""The fields that list used things by name: an additional one is shown as one addition."""
+"""The fields that list entries by name: an additional one is shown as one addition."""
 _NAMING_A_MODEL: Final = frozenset({"provider", "name", MODEL})
 MAX_OUTLINED: Final = 50_000
 """Larger JSON does not become an outline: deep inside, an item's indent is sixty times as long."""
@@ -36,7 +36,7 @@ _DECIDED: Final = {
     **dict.fromkeys(("instructions", "rules"), "shown"),
     **dict.fromkeys(("tools", "agents", "workflows"), "offered"),
 }
-"""What the conditions of a field decide; for all other fields, when something is used."""
+"""The meaning of a field's conditions; for all other fields, when it is used."""
 _USED: Final = "used"
 _OFFERED: Final = "offered"
 _SHOWN: Final = "shown"
@@ -73,10 +73,10 @@ class Named(str):
 
 
 def readable(name: str, value: Any) -> Any:
-    """Return the value of a field for comparing: in the same shape, as far as that is readable.
+    """Return the readable form of a field's value for comparing, in the same shape as far as possible.
 
-    Rules become words, a value that is chosen becomes its label, a block of text has the same shape with and
-    without rules, and the provider and name of a model become one text.
+    Rules become words, a chosen value becomes its label, a block of text has the same shape with and without
+    rules, and the provider and name of a model become one text.
     """
     if isinstance(value, str):
         value = str(words_of(name).options.get(value, value))
@@ -220,7 +220,7 @@ class JsonChange:
     """A value within a JSON value that was added, removed, moved or changed."""
 
     path: tuple[str, ...]
-    """The keys that lead to it; for list items the position, from 1."""
+    """The path of keys to it; for list items the position, from 1."""
     op: Op
     before: Any = None
     after: Any = None
@@ -231,7 +231,7 @@ class JsonChange:
 def json_changes(before: Any, after: Any, budget: PageBudget, path: tuple[str, ...] = ()) -> list[JsonChange]:
     """Return the changes between two JSON values, in the order of the keys and items.
 
-    Each is charged to the budget; changes beyond it are left out and counted.
+    Each is charged to the budget; changes beyond it are omitted and counted.
     """
     if isinstance(before, dict) and isinstance(after, dict):
         return _changed_members(before, after, budget, path)
@@ -404,7 +404,8 @@ class FieldChange:
     block_id: str = ""
     left_out: int = 0
     text_path: str = ""
-    """The path of its text in the version after, such as `instructions.2.content`; empty if it is none."""
+    """The path of its text in the new version, such as `instructions.2.content`; empty if it is not a text.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,7 +418,7 @@ class FieldDifference:
     """Empty if only the notation differs."""
     note: str = ""
     left_out: int = 0
-    """How many differences were left out, in addition to those of the changes."""
+    """The number of omitted differences, in addition to those of the changes."""
 
     @property
     def is_whole(self) -> bool:
@@ -451,7 +452,7 @@ def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> li
 def field_difference(
     name: str, before: Any, after: Any, budget: PageBudget, names: Names = NO_NAMES
 ) -> FieldDifference:
-    """Return how a field changed, within the budget; None stands for a missing field."""
+    """Return the changes of a field, within the budget; None means a missing field."""
     old, new = readable(name, before), readable(name, after)
     counted, note = budget.left_out, ""
     if name in LISTED and None in (before, after) and isinstance(old or new, dict):
@@ -482,7 +483,7 @@ def field_difference(
 
 
 def _path_of_text(name: str, value: Any, change: JsonChange) -> str:
-    """Return the path of the text that a change shows of the value after it; empty if it shows none."""
+    """Return the path of the text in a change's new value; empty if it has none."""
     if change.op is Op.REMOVED:
         return ""
     path = [name]

@@ -1,8 +1,8 @@
-"""Two edits of the same configuration, taken together where they do not overlap. Pure.
+"""Merging two edits of the same configuration. Pure.
 
 Objects are merged by member, lists by entry, texts by line, changed lines by sentence, and changed sentences
-by word: an edit counts where the other left the value as it was. Where both changed the
-same, the result has ours, of a text the whole sentence, and names the field.
+by word: an edit applies if the other one left the value unchanged. If both changed the same value, the result
+has ours (for a text the whole sentence) and names the field.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from versioning.domain.config import Config
 T = TypeVar("T")
 _MISSING: Final = object()
 _WHOLE: Final = frozenset({"model", "rules"})
-"""Members that are not divided: one person's provider with another's model is what neither wrote."""
+"""Members that are merged as a whole: a model must not get one person's provider and another's name."""
 _SENTENCES: Final = re.compile("(?s).+?[.!?\u2026\u3002\uff01\uff1f]+[\"'\u201d\u2019\xbb)\\]]*\\s+|.+")
-"""A sentence with the gap behind it."""
+"""A sentence with the gap after it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class _Merging:
         return ours
 
     def value(self, base: Any, ours: Any, theirs: Any, *, is_whole: bool = False) -> Any:
-        """Return a value with both edits; `_MISSING` stands for a member that is not there."""
+        """Return a value with both edits; `_MISSING` means a missing member."""
         if _same(ours, theirs) or _same(base, theirs):
             return ours
         if _same(base, ours):
@@ -102,7 +102,7 @@ class _Merging:
         return "".join(self._sequence(old, own, other, str, self._changed_sentences)).split("\n")
 
     def _changed_sentences(self, base: list[str], ours: list[str], theirs: list[str]) -> list[str]:
-        """Merge sentences that both changed by word; of one with the same words changed, keep ours."""
+        """Merge sentences that both changed by word; if both changed the same words, keep ours."""
         merged = self._by_word(*("".join(side) for side in (base, ours, theirs)))
         if merged is not None:
             return [merged]
@@ -153,8 +153,8 @@ class _Merging:
                 merged += own
             else:
                 merged += other if _same(old, own) else both(old, own, other)
-        # An item that is there more often than on any side: both have moved it, or have added it in
-        # different places. Blank lines do not count.
+        # An item that occurs more often than on either side: both have moved it, or added it in different
+        # places. Blank lines do not count.
         sides = [Counter(side) for side in (old_keys, own_keys, other_keys)]
         counts = Counter(name for item in merged if (name := key(item)).strip())
         repeats = any(count > max(side[name] for side in sides) > 0 for name, count in counts.items())
@@ -181,7 +181,7 @@ def merge(base: Config, ours: Config, theirs: Config, budget: PageBudget) -> Mer
 
 
 def _words(text: str) -> list[str]:
-    """Return the words and signs of a text, each with the gap before it, which keeps neighbours together."""
+    """Return the words and signs of a text, each with the preceding gap."""
     found: list[str] = []
     gap = ""
     for piece in words_of(text):
@@ -207,7 +207,7 @@ def _parts(base: list[str], ours: list[str], theirs: list[str], budget: PageBudg
 
 
 def _common(ours: Sequence[Run], theirs: Sequence[Run]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield where the runs of both alignments with the base meet: three positions, and a length."""
+    """Yield the intersections of both alignments with the base: three positions and a length."""
     own, other = iter(ours), iter(theirs)
     one, two = next(own, None), next(other, None)
     while one and two:
@@ -222,7 +222,7 @@ def _common(ours: Sequence[Run], theirs: Sequence[Run]) -> Iterator[tuple[int, i
 
 
 def _key(entry: Any) -> str:
-    """Return what identifies an entry of a list: its id, or all of it."""
+    """Return the identity of a list entry: its id, or the whole entry."""
     if isinstance(entry, Mapping) and isinstance(entry.get("id"), str):
         return canonical.dump({"id": entry["id"]})
     return canonical.dump(entry)

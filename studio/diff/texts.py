@@ -152,7 +152,7 @@ def _longest_rising(candidates: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def _shortest_edit(
     before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
 ) -> list[Run]:
-    """Return what the shortest edit keeps; nothing if it takes more than `MAX_EDITS`."""
+    """Return the items that the shortest edit keeps; nothing if it takes more than `MAX_EDITS`."""
     old, new = _sides(before, after, region)
     # The library compares 64 items at once, and keeps eight bytes for them.
     if not budget.spend(region.size + len(old) * len(new) // 128) or set(old).isdisjoint(new):
@@ -199,7 +199,7 @@ class Span:
 
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 # A number, a line break, one character of a script without spaces between words, a word, a gap, or a sign.
-# All are made of whole characters as people see them (`\X`), so that marks stay with their letters.
+# All consist of whole visible characters (`\X`), so that marks stay with their letters.
 _WORDS: Final = regex.compile(
     rf"\d+(?:[.,:]\d+)+(?!\p{{M}})|\n"
     rf"|(?=[{UNSEPARATED}])\X|(?:(?=[[{IN_WORDS}_]--[{UNSEPARATED}]])\X)+|(?:(?=[^\S\n])\X)+|\X",
@@ -228,7 +228,7 @@ def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
 
 
 def moved(before: str, after: str, position: int) -> int:
-    """Return where a position of a text is in another text; of what was removed, where it would be."""
+    """Map a position of a text to another text; a removed position maps to its place there."""
     old = new = 0
     for span in spans(before, after, PageBudget()):
         if span.op is Op.SAME and position < old + len(span.text):
@@ -318,7 +318,7 @@ class Row:
     """The number of its line in the version before, and after; None if it has none."""
     after: int | None
     shows_break: bool = False
-    """Whether to mark the line break, because no other mark shows that a line was joined or split."""
+    """Whether to mark the line break because no other mark shows that a line was joined or split."""
 
     @property
     def ops(self) -> set[Op]:
@@ -357,7 +357,7 @@ def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Ro
 def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) -> list[Section]:
     """Return the lines in sections: changes with some lines around them, and the rest folded.
 
-    Lines are charged to the budget; those beyond it are left out and counted.
+    Lines are charged to the budget; those beyond it are omitted and counted.
     """
     found: list[Section] = []
     before = after = 1
@@ -406,7 +406,7 @@ def _fold(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
 
 
 def _after_lines(text: str, count: int) -> int:
-    """Return where the line after the first few begins, or the end of the text."""
+    """Return the start of the line after the first few, or the end of the text."""
     place = 0
     for _ in range(count):
         place = text.find("\n", place) + 1

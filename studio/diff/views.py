@@ -31,14 +31,14 @@ from versioning.editor.timeline import Timeline, find_labels, find_previous, mak
 from versioning.models import VersionedResource
 
 PREVIOUS: Final = "previous"
-"""Stands in the address for the version before the other one."""
+"""The word in the address for the version before the other one."""
 INLINE: Final = "inline"
 SIDE_BY_SIDE: Final = "side-by-side"
 LAYOUTS: Final = (INLINE, SIDE_BY_SIDE)
 """The layouts of differences: one text, or side by side."""
 PARAMETER: Final = "layout"
 COOKIE: Final = "editor_comparison"
-"""The cookie in which the browser remembers the layout that was chosen last."""
+"""The cookie with the last chosen layout."""
 _YEAR: Final = 365 * 24 * 60 * 60
 OFFERED: Final = 50
 MAX_MESSAGE: Final = 60
@@ -87,7 +87,7 @@ class DifferencesPage(ResourcePage):
         return differences(old, new, schema, self.budget(), self.names(old, new))
 
     def budget(self) -> PageBudget:
-        """Return the budget of the page: side by side, every text is there three times."""
+        """Return the budget of the page: side by side, every text occurs three times."""
         if self.layout == INLINE:
             return PageBudget()
         whole = PageBudget()
@@ -139,7 +139,7 @@ class ComparePage(DifferencesPage):
     tab = "compare"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the differences; by default, what publishing the draft would change."""
+        """Show the differences; by default, the changes that publishing the draft would make."""
         self.require(Right.READ_DRAFTS)
         found = self.with_history
         if found is None:

@@ -1,1 +1,1 @@
-"""The edit page: its form, saving without leaving the page, edit conflicts, and who else is editing."""
+"""The edit page: its form, saving in place, edit conflicts, and showing who else is editing."""

@@ -1,4 +1,4 @@
-"""The base of the pages about the version that the next edit starts from."""
+"""The base of the pages about the version from which the next edit starts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class EditablePage(ResourcePage):
 
     @cached_property
     def base(self) -> Snapshot | None:
-        """The version to start from: the latest, or the published one for callers who may not read drafts.
+        """The version to start from: the latest, or the published one for callers without access to drafts.
 
-        If the latest was taken back, it is what is live. None where that is the code of an agent.
+        If the latest was taken back, this is the live one. None if that is the code of an agent.
         """
         if self.resource is None:
             return None
@@ -43,7 +43,7 @@ class EditablePage(ResourcePage):
         return [name for name in self.schema.names if name in config or needs(name, config)]
 
     def find_config(self, version_id: str) -> Config | None:
-        """Return the configuration of a version: empty without an id, None if the version is gone."""
+        """Return the configuration of a version: empty without an id, None if the version was deleted."""
         if not version_id:
             return {}
         if self.base and self.base.version_id == version_id:

@@ -1,4 +1,4 @@
-"""What the pickers of the edit page offer: prompt blocks, agents, tools, models; names of the context."""
+"""The suggestions of the edit page's pickers: prompt blocks, agents, tools, models; names of the context."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from versioning.domain.selectors import Status
 from versioning.editor.catalog import Suggestion, suggestions, suggestions_by_id
 
 MAX_READ: Final = 100
-"""How many agents of the workspace are read, those that were changed last."""
+"""The number of agents of the workspace that are read, most recently changed first."""
 MAX_CHARACTERS: Final = 2_000_000
 """The maximum total length of their configurations."""
 
 
 def known_tools(agent_id: str, workspace_id: str, caller: Caller) -> dict[str, str]:
-    """Return the tools that may be meant, by name, each with where it comes from; three queries."""
+    """Return the tools to suggest, by name, each with its origin; three queries."""
     code = get_editor().code
     agent = code.get(agent_id)
     described = dict(agent.tool_descriptions) if agent is not None else {}
@@ -49,7 +49,7 @@ def known_tools(agent_id: str, workspace_id: str, caller: Caller) -> dict[str, s
 
 
 def known_models(provider: str, workspace_id: str, caller: Caller) -> dict[str, str]:
-    """Return the names of models in use, of this provider or of any, each with where it is; three queries."""
+    """Return the names of models in use, of this provider or of any, each with its user; three queries."""
     found: dict[str, str] = {}
     for agent in get_editor().code.readable_by(caller).values():
         _add(found, provider, agent.model, _("used in %(name)s") % {"name": shortened(agent.name)})
@@ -61,7 +61,7 @@ def known_models(provider: str, workspace_id: str, caller: Caller) -> dict[str, 
 
 
 def known_providers() -> dict[str, str]:
-    """Return the providers with what they lack, those that are ready first; others can be typed."""
+    """Return the providers with their missing parts, ready ones first; others can be typed."""
     ready, others = {}, {}
     for provider in get_editor().providers().all():
         if provider.missing_extra is not None:
@@ -110,7 +110,7 @@ class Choice:
     folder: str = ""
     """The part of the id up to its last `/`."""
     preview: str = ""
-    """How its prompt begins; of a tool or a model, where it is declared or used."""
+    """The beginning of its prompt; for a tool or a model, the place of its declaration or use."""
 
     @classmethod
     def of(cls, kind: StudioKind, found: Suggestion) -> Choice:
@@ -143,7 +143,7 @@ class ChoicesPage(ResourcePage):
         return JsonResponse({"choices": [asdict(block) for block in found]})
 
     def _names(self, wanted: str) -> Mapping[str, str] | None:
-        """Return what is chosen by its name alone, with where it comes from; None for resources."""
+        """Return the suggestions chosen by name only, with their origins; None for resources."""
         match wanted:
             case "tool":
                 return known_tools(self.resource_id, self.workspace_id, self.caller)
@@ -155,7 +155,7 @@ class ChoicesPage(ResourcePage):
 
 
 def _containing(text: str, names: Mapping[str, str]) -> list[Choice]:
-    """Return the names with the text, those first that begin with it."""
+    """Return the names that contain the text, those that begin with it first."""
     sought = caseless(text)
     matching = [name for name in names if sought in caseless(name)]
     found = sorted(matching, key=lambda one: not caseless(one).startswith(sought))
@@ -175,7 +175,7 @@ def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping
 MAX_NAMES: Final = 300
 """The maximum number of suggested names."""
 MAX_NAMED: Final = 40
-"""How many resources of a kind are read for names used elsewhere."""
+"""The number of resources of a kind that are read for names used elsewhere."""
 MAX_NAME_CHARACTERS: Final = 1_000_000
 """The maximum total length of their configurations."""
 _TYPES: Final = {
@@ -197,7 +197,7 @@ class ContextName:
     declared: bool = False
     """Whether the context schema of the resource itself declares it."""
     used: str = ""
-    """Which other resource uses or declares it; empty if the resource itself does."""
+    """The other resource that uses or declares it; empty if the resource itself does."""
 
 
 class NamesPage(EditablePage):
@@ -301,7 +301,7 @@ def referred_to(controls: Input, caller: Caller) -> References:
 
 
 class ReferencePage(ResourcePage):
-    """A prompt block as the edit page shows it: `?id=tone`; a fragment for a new reference."""
+    """A prompt block in the form of the edit page: `?id=tone`; a fragment for a new reference."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         self.require(Right.SAVE)
@@ -338,15 +338,15 @@ _REFERENCES: Final[Mapping[str, tuple[StudioKind, Callable[[Config], Iterable[tu
     "instructions": (PROMPT_BLOCK, referenced_blocks),
     "agents": (AGENT, referenced_agents),
 }
-"""By the field with the references: the kind that they lead to, and how they are found."""
+"""By the field with the references: the kind of their targets, and the function that finds them."""
 
 
 def refuse_unknown(changed: Mapping[str, Any], known: list[Config], caller: Caller) -> None:
     """Raise `Invalid` with every new reference to something that the caller may not use.
 
-    The API takes them, because what is referred to may come later. In a form, such an id is a slip.
-    `changed` are the valid values of the fields that were changed; `known` are the configurations whose
-    references are no news. Takes one query for each field with new references.
+    The API accepts them, because the target may be created later. In a form, such an id is a mistake.
+    `changed` has the valid values of the changed fields; `known` are the configurations whose references are
+    not new. Takes one query for each field with new references.
     """
     issues: list[Issue] = []
     for field, (kind, references) in _REFERENCES.items():

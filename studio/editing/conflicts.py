@@ -1,4 +1,4 @@
-"""Two people who edit the same: what each has changed, and whether both can be taken together."""
+"""Conflicting edits by two people: the changes of each, and whether they can be merged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.limits import PageBudget
 from versioning.domain.config import Config, ConfigSchema
 
 MAX_CLASHES: Final = 5
-"""How many clashing sentences a page shows."""
+"""The maximum number of conflicting sentences on a page."""
 
 
 def _half_a_budget() -> PageBudget:
@@ -31,7 +31,7 @@ def _half_a_budget() -> PageBudget:
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
     is_gone: bool
-    """Whether the version that the form began with is gone."""
+    """Whether the version from which the form started was deleted."""
     theirs: Sequence[FieldDifference]
     yours: Sequence[FieldDifference]
     mine: Sequence[str]
@@ -41,7 +41,7 @@ class Conflict:
     clashes: Sequence[Clash]
     """The sentences that both changed, the first few."""
     can_prefer: bool
-    """Whether both can be taken with the wording of one side where they clash."""
+    """Whether both can be merged with the wording of one side in conflicts."""
 
     @property
     def must_choose(self) -> bool:
@@ -69,12 +69,12 @@ class Conflict:
 def merged_with(
     submission: Submission, latest: Config, schema: ConfigSchema, *, prefers_theirs: bool = False
 ) -> Merge | None:
-    """Return the changes of a form together with those that were saved since it was opened.
+    """Return the changes of a form merged with those saved since it was opened.
 
-    Where they clash, the result has those of the form, or with `prefers_theirs` what was saved.
+    In conflicts, the result has the form's changes, or with `prefers_theirs` the saved ones.
 
-    None if that cannot be said or shown: the version that the form began with is gone, or a changed field is
-    too large for a form.
+    None if that is impossible: the version from which the form started was deleted, or a changed field is too
+    large for a form.
     """
     if submission.began_with is None:
         return None

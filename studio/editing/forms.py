@@ -34,9 +34,9 @@ _TEMPLATES = {
     "agents": "offered",
 }
 EXCERPT = 2_000
-"""How many characters are shown of a field that cannot be edited here."""
+"""The number of characters shown of a field that cannot be edited here."""
 _OF_RECORD = ("metadata", "metadataBefore", "tags", "tagsBefore")
-"""The controls of the record, which belong to no version."""
+"""The controls of the record, which are not part of a version."""
 NEW = "NEW"
 """The prefix in the names of an empty row's controls; the script replaces it."""
 
@@ -78,7 +78,7 @@ class EditForm:
 
     @property
     def is_head_open(self) -> bool:
-        """Whether the fields in the heading are shown: one has an error, or a text that is not saved."""
+        """Whether the fields in the heading are shown: one has an error or unsaved text."""
         return any(view.control.errors or view.control.typed != view.saved for view in self.head)
 
     @property
@@ -98,7 +98,7 @@ class EditForm:
         code: CodeAgent | None,
         words: Mapping[str, FieldWords] = MappingProxyType({}),
     ) -> EditForm:
-        """Return the form with these controls; `config` is the configuration that they began with.
+        """Return the form with these controls; `config` is the configuration from which they started.
 
         `words` are those of the kind.
         """
@@ -180,7 +180,7 @@ def empty_rows() -> dict[str, Input]:
 class Submission:
     controls: Input
     began_with: Config | None
-    """None if that version is gone."""
+    """None if that version was deleted."""
     reading: Reading
     changed: dict[str, Any]
     metadata: dict[str, Any]
@@ -193,7 +193,7 @@ class Submission:
     ) -> Submission:
         """Read the form; `reading` has its errors.
 
-        If the version that it started from is gone, everything that differs from the latest version counts as
+        If the version from which it started was deleted, all differences from the latest version count as
         typed.
         """
         reading = Reading()
@@ -228,7 +228,7 @@ class Submission:
         return self._make_form(latest, [*self.changed, *self._unread])
 
     def showing(self, config: Config) -> Input:
-        """Return the form of a configuration; what has no value there, because it is invalid, is as typed."""
+        """Return the form of a configuration; invalid fields have the typed values."""
         return self._make_form(config, self._unread)
 
     @property

@@ -1,4 +1,4 @@
-"""Who else has an edit page open: people who may save there, as long as their pages say so."""
+"""Presence on an edit page: people who can save there and have it open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOMENT: Final = datetime.timedelta(minutes=1)
 
 
 def list_others(page: ResourcePage) -> dict[str, Any]:
-    """Return who else has the edit page open, and for how long; empty for less than a minute."""
+    """Return the other people with the edit page open, and for how long; empty for less than a minute."""
     rows = list(Presence.objects.about_others(page.caller.user_id, **_resource(page))[:_COUNTED])
     now = timezone.now()
     named = [
@@ -39,15 +39,15 @@ def list_others(page: ResourcePage) -> dict[str, Any]:
 
 
 class PresencePage(ResourcePage):
-    """What an open edit page sends from time to time: that it is open, and at its end that it is closed.
+    """Receives the presence of an open edit page periodically, and its end.
 
-    Returns who else is present.
+    Returns the other people who are present.
     """
 
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Record that the person is present or gone, and return the fragment about the others."""
+        """Record that the person is present or has left, and return the fragment about the others."""
         if ids.problem(self.resource_id) is not None:
             raise NotFound
         self.require(Right.SAVE)

@@ -1,4 +1,4 @@
-"""A read-only configuration, for people who may not change it: the prompt, the model, tools, sub-agents."""
+"""A read-only configuration, for people who cannot change it: the prompt, the model, tools, sub-agents."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class ReadConfig:
 
     @classmethod
     def of(cls, config: Config, text_field: str, caller: Caller) -> ReadConfig:
-        """Return a configuration as the caller may read it; `text_field` is the field with its text.
+        """Return a configuration as far as the caller may read it; `text_field` is the field with its text.
 
         Takes three queries.
         """

@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 def answer_saved(
     request: HttpRequest, redirect: HttpResponseRedirect, here: str, saves_on: Mapping[str, str]
 ) -> JsonResponse:
-    """Answer a save with what its page would say: `{"messages": […], …}`, or the `next` page.
+    """Answer a save with the messages of its page: `{"messages": […], …}`, or the `next` page.
 
     `redirect` is the answer to browsers. If it leads back `here`, the answer has the messages with their
-    levels, as HTML, and `saves_on`, with which the open page goes on.
+    levels, as HTML, and `saves_on`, with which the open page continues.
     """
     if redirect.url != here:
         return JsonResponse({"next": redirect.url})
@@ -87,11 +87,12 @@ TAKE_BOTH: Final = "both"
 """The value of `then` to show a form with the changes of both people after a conflict."""
 PREFER_OURS: Final = "both-ours"
 PREFER_THEIRS: Final = "both-theirs"
-"""The values of `then` that do so with the wording of one side where the changes clash."""
+"""The values of `then` that do so with the wording of one side in conflicts."""
 REPLACE: Final = "replace"
-"""The value of `then` to save after a conflict in which both changed the same."""
+"""The value of `then` to save after a conflict in which both changed the same value."""
 UNDECIDED: Final = "undecided:"
-"""Begins the entity tag of a form that shows such a conflict, so that saving it as usual is refused again."""
+"""The prefix of the entity tag of a form that shows such a conflict, so that a normal save is refused again.
+"""
 UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
 
 
@@ -99,7 +100,7 @@ class EditPage(EditablePage):
     has_edit_form = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the latest version, or the published one to callers who may not read drafts."""
+        """Show the latest version, or the published one to callers without access to drafts."""
         self._hear_of_others()
         if not self.may(Right.SAVE):
             return self._to_read()
@@ -128,7 +129,7 @@ class EditPage(EditablePage):
             unplaced = submission.reading.attach(error.issues)
             if self.is_in_place:
                 return refused(request, controls, unplaced)
-            # The form still belongs to its original version, not to what was saved since.
+            # The form still belongs to its original version, not to later ones.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
         before = self.resource.latest_id if self.resource is not None else ""
@@ -136,7 +137,7 @@ class EditPage(EditablePage):
         return self._saved(saved, submission, is_new=is_new)
 
     def _instead_of_saving(self, submission: Submission) -> HttpResponse | None:
-        """Return the answer to a form that is not to be saved, or not yet; None for all others."""
+        """Return the answer to a form that must not be saved, or not yet; None for all others."""
         then = submission.controls["then"].typed
         if then == unsaved.RESTORE:
             if submission.controls["base"].typed == self._saves_on()["base"]:
@@ -149,7 +150,9 @@ class EditPage(EditablePage):
         # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
         if self.is_in_place:
             return conflict()
-        began = submission.controls["began"].typed  # the version that the form began with before the conflict
+        began = submission.controls[
+            "began"
+        ].typed  # the version from which the form started before the conflict
         return self._conflict(replace(submission, began_with=self.find_config(began)), began=began)
 
     @property
@@ -163,7 +166,7 @@ class EditPage(EditablePage):
         if saved is not None:
             self.forget("base")
             self.resource = saved.resource
-        self._hear_of_others()  # what was saved here is no news to this page
+        self._hear_of_others()  # changes saved here are not news to this page
         saves_on = self._saves_on()
         news = {"news": self.news_address, "source": self._news_since(saves_on["base"])}
         title = snapshots.version_title(self.base) if self.base else ""
@@ -172,7 +175,7 @@ class EditPage(EditablePage):
         )
 
     def _to_read(self) -> HttpResponse:
-        """Return the live version as a read-only page, for people who may not change it."""
+        """Return the live version as a read-only page, for people who cannot change it."""
         read = ReadConfig.of(self.effective(self.base), self.kind.text_field, self.caller)
         text_title, title = words_of(self.kind.text_field, self.kind.words.fields).title, self.summary.name
         admins = list_admins([self.workspace_id], by=self.caller)
@@ -186,10 +189,10 @@ class EditPage(EditablePage):
         )
 
     def _hear_of_others(self) -> None:
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
-        """Save the changes; returns None for an override that would begin without any."""
+        """Save the changes; returns None for a new override without any."""
         about: dict[str, Any] = {
             "metadata": submission.metadata,
             "message": submission.controls["changeMessage"].typed,
@@ -236,7 +239,7 @@ class EditPage(EditablePage):
         return self.back("change", str(UNCHANGED), level=messages.INFO)
 
     def _conflict_in_place(self, submission: Submission) -> HttpResponse:
-        """Answer a script after a conflict, unless what it sent is what was saved last.
+        """Answer a script after a conflict, unless its data equals the last save.
 
         That is so if the form was saved before, and only the answer was lost.
         """
@@ -269,10 +272,9 @@ class EditPage(EditablePage):
         return self._form(controls, status=status, is_typed=True, **shown)
 
     def _both(self, submission: Submission) -> HttpResponse:
-        """Show the form with the changes of both people, which nothing has saved yet.
+        """Show the form with the changes of both people, not saved yet.
 
-        The form of the page about the conflict is on top of what was saved by then; `began` is the version
-        that it began with before.
+        The form of the page about the conflict is based on the latest save; `began` is its original version.
         """
         began = submission.controls["began"].typed
         submission = replace(submission, began_with=self.find_config(began))
@@ -292,7 +294,7 @@ class EditPage(EditablePage):
         }
 
     def _news_since(self, base: str) -> str:
-        """Return the address at which the open page reads what has happened since."""
+        """Return the address at which the open page reads later events."""
         since = urlencode({"after": self.position, "base": base})
         return f"{self.address('since')}?{since}"
 

@@ -28,7 +28,7 @@ _NUMERIC: Final = ("greater_than", "greater_than_or_equal", "less_than", "less_t
 
 @dataclass
 class Name:
-    """A dotted path in the context, and what conditions compare it with."""
+    """A dotted path in the context, and the values that conditions compare it with."""
 
     path: str
     values: list[Any] = field(default_factory=list)
@@ -106,9 +106,9 @@ MAX_SUGGESTIONS: Final = 30
 """The maximum number of values from conditions that a field suggests."""
 
 _CONTROL_CHARACTERS: Final = frozenset(map(chr, (*range(32), 127)))
-"""Characters that a one-line control cannot hold, including line breaks."""
+"""Characters that a one-line control cannot contain, including line breaks."""
 
-# What a JSON Schema calls a plain value, and what it is in Python.
+# The JSON Schema names of plain values, and their Python types.
 _SCALARS: Final[dict[str, Any]] = {"string": str, "number": int | float, "integer": int, "boolean": bool}
 _WRONG: Final = {
     "string": gettext_lazy("This must be a text."),
@@ -168,7 +168,7 @@ def context_controls(*configs: Config) -> list[ContextControl]:
             and (control := _control_for_name(name))
         ):
             found[name.path] = control
-    # A value that contains another name is an object, which has fields only for its parts.
+    # A value that contains another name is an object, with fields only for its parts.
     parents = {path[:place] for path in found for place, sign in enumerate(path) if sign == "."}
     return list(islice((control for path, control in found.items() if path not in parents), MAX_CONTROLS))
 
@@ -177,7 +177,7 @@ def read_context(posted: Input, controls: Sequence[ContextControl], reading: Rea
     """Return the context: the JSON in `context`, overridden by the values below `given`.
 
     A value without a control, because its name was removed from the text, stays as text. Raises `Invalid`
-    with every error; `reading` knows where they belong.
+    with every error; `reading` maps them to controls.
     """
     context = read_json(posted["context"], "context", reading)
     if context is not None and not isinstance(context, dict):

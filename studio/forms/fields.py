@@ -1,8 +1,8 @@
-"""The fields of a configuration as controls: how each is shown and read back."""
+"""The fields of a configuration as controls: showing and reading back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -13,13 +13,95 @@ from editor_client.shared import canonical
 
 from studio.field_words import fields_with_words
 from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
-from studio.forms.parts import read_parts, show_parts
 from studio.forms.rules import read_rules, show_rules
+from studio.kind_words import Part
+from versioning.domain import texts
 from versioning.domain.config import Config
+
+_SPARE: Final = 2
+"""The number of empty rows in a part with rows."""
+_WORDS: Final = {"": None, "true": True, "false": False}
+
+Json = dict[str, Any]
+
+
+def show_parts(parts: Iterable[Part], value: Any) -> Shown:
+    """Return the controls of an object; `as` selects them or the JSON as its source."""
+    known = {part.name: part for part in parts}
+    given = value if isinstance(value, dict) else {}
+    fits = given.keys() <= known.keys() and all(
+        _fits(known[name], content) for name, content in given.items()
+    )
+    shown = {name: _show_part(part, given.get(name) if fits else None) for name, part in known.items()}
+    exact = fits and canonical.same(_read_all(known, Input.showing(shown), "", Reading()) or {}, given)
+    return {"as": "controls" if exact else "json", "json": json_text(value), "parts": shown}
+
+
+def read_parts(parts: Iterable[Part], field: Input, path: str, reading: Reading) -> Json | None:
+    """Return the object in the controls, None if all of them are empty."""
+    reading.note(path, field)
+    if field["as"].typed == "json":
+        value: Json | None = read_json(field["json"], path, reading)
+        return value
+    return _read_all({part.name: part for part in parts}, field["parts"], path, reading)
+
+
+def _read_all(known: Mapping[str, Part], controls: Input, path: str, reading: Reading) -> Json | None:
+    read = {
+        name: _read(part, controls.child(name), f"{path}.{name}", reading) for name, part in known.items()
+    }
+    return {name: value for name, value in read.items() if value is not None} or None
+
+
+def _fits(part: Part, value: Any) -> bool:
+    match part.control:
+        case "lines":
+            return isinstance(value, list) and all(
+                isinstance(entry, str) and entry.strip() for entry in value
+            )
+        case "rows":
+            return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+        case "line" | "choice":
+            return isinstance(value, str)
+        case "yes_no":
+            return isinstance(value, bool)
+    return True
+
+
+def _show_part(part: Part, value: Any) -> Shown:
+    if part.control == "rows":
+        rows: list[Json] = [*(value or ()), *({} for _ in range(_SPARE))]
+        return [{one.name: _show_part(one, row.get(one.name)) for one in part.parts} for row in rows]
+    if value is None:
+        return ""
+    if part.control == "lines":
+        return "\n".join(value)
+    if part.control in {"line", "choice"}:
+        return str(value)
+    return json_text(value) if part.control == "json" else texts.format_value(value)
+
+
+def _read(part: Part, control: Input, path: str, reading: Reading) -> Any:
+    if part.control == "rows":
+        reading.note(path, control)
+        known = {one.name: one for one in part.parts}
+        rows = (_read_all(known, row, path, Reading()) for row in control.rows)
+        return [row for row in rows if row is not None] or None
+    if part.control == "json":
+        return read_json(control, path, reading)
+    reading.note(path, control)
+    text = control.as_text
+    if not text.strip():
+        return None
+    if part.control == "lines":
+        return [line for line in text.split("\n") if line.strip()]
+    if part.control == "yes_no":
+        return _WORDS.get(text)
+    return text if part.control in {"line", "choice"} else texts.parse_value(text)
 
 
 def show_instructions(value: Any) -> Shown:
-    """Return the controls of the instructions; `as` says which of them apply, empty for no value."""
+    """Return the controls of the instructions; `as` names the applicable ones, empty for no value."""
     blocks = value if isinstance(value, list) else []
     text = value if isinstance(value, str) else ""
     used = "" if value is None else "text" if isinstance(value, str) else "blocks"
@@ -175,7 +257,7 @@ def read_variants(
         reading.note(below, row)
         value = read(row["value"], f"{below}.value", reading)
         rules = read_rules(row["rules"], f"{below}.rules", reading)
-        # A variant always has a value: the configuration reports what is missing in it.
+        # A variant always has a value: the configuration reports missing parts.
         variant = {"value": {} if value is None else value}
         found.append(variant if rules is None else {**variant, "rules": rules})
     return found or None
@@ -298,7 +380,7 @@ def find_mode(name: str, value: Any) -> str:
 
 
 def field_for(name: str) -> FormField:
-    """Return how a field is shown and read: with its own controls, those chosen by its kind, or as JSON."""
+    """Return the form field of a field: with its own controls, those chosen by its kind, or as JSON."""
     own = _OWN_CONTROLS.get(name)
     if own is not None:
         return own
@@ -321,9 +403,9 @@ def control_of(name: str) -> str:
 
 
 def is_chosen(name: str, control: str) -> bool:
-    """Return whether the field has the control that the words of a kind choose, and not that of another kind.
+    """Return whether the field's control is the one chosen by the words of its kind, not of another kind.
 
-    The fields of agents and blocks have their own controls, for which words choose nothing.
+    The fields of agents and blocks have their own controls, independent of words.
     """
     return control == "json" if name in _OWN_CONTROLS else control == control_of(name)
 

@@ -1,4 +1,4 @@
-"""The controls of a form as a tree, and the control that an error of the configuration belongs to."""
+"""The controls of a form as a tree, and the mapping of configuration errors to controls."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Input:
 
     def __getitem__(self, name: str) -> Input:
         if name in _ATTRIBUTES:
-            raise KeyError(name)  # so that Django's templates go on to the attribute
+            raise KeyError(name)  # so that Django's templates try the attribute next
         return self.child(name)
 
     def __contains__(self, name: str) -> bool:
@@ -102,7 +102,7 @@ class Input:
 
     @property
     def problems(self) -> SafeString:
-        """The errors as HTML; a save in place fills them in, too."""
+        """The errors as HTML; a save in place also fills them in."""
         found = format_html_join(
             "", '<p class="error">{}</p>', ((capfirst(translated_at_field(error)),) for error in self.errors)
         )

@@ -19,7 +19,7 @@ from versioning.domain.errors import Invalid
 ABSENT: Any = object()
 """The value of an empty control."""
 LEVELS = 3
-"""How deep groups may be nested; deeper groups are refused."""
+"""The maximum depth of nested groups; deeper groups are refused."""
 
 
 def show_rules(rules: dict[str, Any] | None) -> Shown:
@@ -126,7 +126,7 @@ def _typed_json(control: Input, path: str, reading: Reading, wanted: Any, otherw
 
 
 def _is_listable(item: Any) -> bool:
-    """Return whether an item can stand in a list that is separated by commas."""
+    """Return whether an item can be in a comma-separated list."""
     return isinstance(item, str) and _on_one_line(item) and "," not in item and item == item.strip() != ""
 
 
@@ -144,7 +144,7 @@ LONG: Final = 160
 """Longer conditions are shown on separate lines."""
 _JUNCTIONS: Final = frozenset({"AND", "OR"})
 _IN_WORDS: Final = "./:@#+-"
-"""Signs within a text that can only be a text: a word."""
+"""Characters of a text that cannot be mistaken for another value."""
 _LIKE_JSON: Final = frozenset({"true", "false", "null"})
 
 
@@ -169,7 +169,7 @@ def in_words(rules: dict[str, Any] | None) -> str:
 
 
 def sentence(rules: dict[str, Any] | None, what: str) -> str:
-    """Return when something is `shown`, `used` or `offered`; many conditions have a line each."""
+    """Return the sentence when something is `shown`, `used` or `offered`; with a line for each of many."""
     when, always = WHEN[what]
     words = in_words(rules)
     if not words:

@@ -24,7 +24,7 @@ DRAFT_BLOCK: Final = parameters.query("draftBlock", "The prompt block that is sh
 
 
 class TryRun(RunViewSet):
-    """Runs the version of a column and streams its events like the API, except for two things.
+    """Runs the version of a column and streams its events like the API, with two differences.
 
     A draft delegates to the sub-agents that it would have once published, and one prompt block can be shown
     as if its draft were published.

@@ -42,7 +42,7 @@ from versioning.serving.overlays import read_overlay
 from versioning.serving.references import Dependents
 
 MAX_BLOCKS: Final = 300
-"""For how many blocks a preview shows the result."""
+"""The number of blocks whose result a preview shows."""
 MAX_MARKS: Final = 2_000
 """The maximum number of marked placeholders; later ones are plain text."""
 MAX_NAMES: Final = 50
@@ -64,11 +64,11 @@ class Preview:
     pieces: Sequence[Piece]
     blocks: Sequence[dict[str, Any]]
     filled: Sequence[dict[str, Any]]
-    """The names by origin, each with how often it stands in the text."""
+    """The names by origin, each with its number of occurrences in the text."""
     more_characters: int
     more_blocks: int
     has_unfilled: bool
-    """Whether there are placeholders in instructions without blocks, where none is filled in."""
+    """Whether there are placeholders in instructions without blocks, which are not filled in."""
 
     @property
     def hidden(self) -> list[dict[str, Any]]:
@@ -80,7 +80,7 @@ class Preview:
 
     @classmethod
     def of(cls, explanation: Explanation, used: Sequence[BlockOnPage] = ()) -> Preview:
-        """Return the preview of assembled instructions, limited to what a page shows.
+        """Return the preview of assembled instructions, within the limits of a page.
 
         `used` are the prompt blocks that it refers to.
         """
@@ -125,7 +125,7 @@ def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
     for is_text, some in groupby(plain, lambda piece: piece.origin is Origin.TEXT):
         for piece in [Piece("".join(one.text for one in some))] if is_text else some:
             text = budget.take(piece.text)
-            # An empty value is marked nevertheless.
+            # An empty value is also marked.
             if text or not piece.text:
                 yield Piece(text, piece.origin, piece.path)
 
@@ -160,7 +160,7 @@ class Column:
 
 @dataclass(frozen=True)
 class BlockInAgent:
-    """An agent that uses a prompt block, and the version of it that does."""
+    """An agent that uses a prompt block, with its version that does."""
 
     id: str
     name: str
@@ -253,7 +253,7 @@ class AgentsOfBlock:
     def get(self, agent_id: str) -> BlockInAgent | None:
         """Return an agent, by default the first, with its version that refers to the block.
 
-        That is the published version if it does, otherwise the latest one for callers who may read drafts.
+        That is the published version if it does, otherwise the latest one for callers with access to drafts.
         None if neither does: only a labelled version may refer to it. Raises `NotFound` for other agents.
         """
         is_live = agent_id in self.live.ids if agent_id else bool(self.live.ids)
@@ -289,7 +289,7 @@ class AgentsOfBlock:
 
 
 SEVERAL: Final = "several"
-"""Stands in the address for several examples at once."""
+"""The word in the address for several examples at once."""
 _TITLES: Final = {
     (Status.DRAFT, False): gettext_lazy("Draft"),
     (Status.PUBLISHED, False): gettext_lazy("Live"),
@@ -333,7 +333,7 @@ class SavedInstructionsPage(InstructionsPage):
     def overlay(self) -> OverlayOnPage | None:
         """The requested overlay, such as a release, shown as if it were live; None for none.
 
-        Raises `NotFound` if it cannot be selected, or the caller may not know of it.
+        Raises `NotFound` if it cannot be selected, or is invisible to the caller.
         """
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
         found = named_overlay(requested)
@@ -461,7 +461,7 @@ class TryPage(SavedInstructionsPage):
         version = None
         if self.resource is not None:
             version = self.resource.latest if status is Status.DRAFT else self.resource.active
-        # Without its own draft, the live version is what the drafts of blocks would change.
+        # Without its own draft, the drafts of blocks would change the live version.
         with_drafts = self.with_drafts and status is self.statuses[0] and self.resource is not None
         selector = PUBLISHED
         if with_drafts:
@@ -503,7 +503,7 @@ class PreviewPage(SavedInstructionsPage):
             if self.code_agent:
                 config = merged_config(self.code_agent, config)
         except Invalid as error:
-            # Examples can be saved nevertheless.
+            # Examples can still be saved.
             form = self.saved_form().take(request.POST)
             status = change_examples(form, request.POST.get("do", ""))
             return self.parts_of_page(form, None, error.issues, status=status)
@@ -578,7 +578,7 @@ class PreviewPage(SavedInstructionsPage):
     def _preview_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
         if self.kind.is_shown:
             return self._preview_block(config, context)
-        # Code may leave the instructions of an agent to the editor.
+        # Code may omit the instructions of an agent.
         instructions = config.get("instructions", "")
         if isinstance(instructions, str):
             return Preview.of(Explanation.of(instructions, Evaluation({}), {}))
@@ -597,7 +597,7 @@ def _make_preview(
 ) -> tuple[Preview | None, Sequence[Issue]]:
     """Return the preview in the context of a form, or the errors of the context or the text.
 
-    Errors of the context are shown next to its fields, too: an open page does not renew those at once.
+    Errors of the context are also shown next to its fields, which an open page does not renew immediately.
     """
     try:
         return preview(form.read()), []

@@ -1,1 +1,1 @@
-"""The page that shows what a publish would change, what prevents it, and the list of waiting drafts."""
+"""The page with the changes and the obstacles of a publication, and the list of waiting drafts."""

@@ -1,16 +1,17 @@
-"""Pages that ask for confirmation before an action that affects others, and show who is affected."""
+"""Pages that ask for confirmation before an action that affects others, and show the effects."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from studio import additions
+from studio.pages import ActionPage
 from studio.publishing.views import DependentsPage, Obstacle
 from studio.translation import title_of, translated
 from versioning.domain.access import Right
@@ -22,38 +23,29 @@ from versioning.editor.deleting import discardable
 from versioning.editor.gate import TakeDownRequest
 from versioning.models import VersionedResource, Visibility
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
 MAX_NAMED_DRAFTS: Final = 50
 
 
-class ConfirmPage(DependentsPage, ABC):
+class ConfirmPage(ActionPage, DependentsPage):
     """Shows the effects of an action, and performs it once confirmed.
 
-    If the resource was changed since the page was opened, nothing is done and the page says so.
+    If the resource was changed since the page was opened, nothing is done and the page shows a message.
     """
 
+    template = "studio/publishing/confirm.html"
+    back_page = "change"
     right = Right.PUBLISH
     takes_down = False
-    """Whether nothing of the resource is served afterwards, so that the gate is asked."""
-
-    @property
-    @abstractmethod
-    def title(self) -> StrOrPromise:
-        """The title of the action, as on the button."""
+    """Whether no version of the resource is served afterwards, so that the gate checks it."""
 
     @property
     def shows_dependents(self) -> bool:
         return True
 
-    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        return self.ask()
-
-    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Perform the action, unless the resource was changed."""
         try:
-            return self.act({request.POST.get("tag", "")})
+            return super().post(request, **ids)
         except EditConflict as conflict:
             self.forget("record", "drafts")
             return self.ask(status=409, conflict=conflict.current)
@@ -63,10 +55,6 @@ class ConfirmPage(DependentsPage, ABC):
             return self.ask(status=409)
         except Invalid as error:
             return self.ask(status=400, errors=[translated(issue.message) for issue in error.issues])
-
-    @abstractmethod
-    def act(self, expect: set[str]) -> HttpResponse:
-        """Perform the action if the resource has one of the expected entity tags, and redirect."""
 
     def is_allowed(self) -> bool:
         return self.may(self.right)
@@ -84,7 +72,7 @@ class ConfirmPage(DependentsPage, ABC):
 
     @cached_property
     def refusal(self) -> VersioningError | None:
-        """Why the gate refuses to take the resource down, such as because a rollout is running."""
+        """Why the gate refuses to take the resource down, for example because a rollout is running."""
         if not self.takes_down:
             return None
         return gate.refusal(TakeDownRequest(resource=self.record, caller=self.caller), self.editor.code)
@@ -92,23 +80,17 @@ class ConfirmPage(DependentsPage, ABC):
     def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
         if not self.is_allowed():
             raise Forbidden(self.right.refused(self.workspace_id))
-        refusal = self.refusal
-        return self.page(
-            "studio/publishing/confirm.html",
-            title=str(self.title),
-            status=status,
-            tag=self.record.etag,
-            sentences=self.sentences(),
-            obstacle=None if refusal is None else Obstacle.of(refusal),
-            way_out=refusal and additions.find_way_out(self.kind, self.resource_id, refusal),
-            dependents=self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
-            back_address=self.address("change"),
-            **self.more(),
-            **context,
-        )
+        return super().ask(status=status, **context)
 
-    def more(self) -> dict[str, Any]:
-        return {}
+    def context(self) -> dict[str, Any]:
+        refusal = self.refusal
+        return {
+            "tag": self.record.etag,
+            "sentences": self.sentences(),
+            "obstacle": None if refusal is None else Obstacle.of(refusal),
+            "way_out": refusal and additions.find_way_out(self.kind, self.resource_id, refusal),
+            "dependents": self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
+        }
 
 
 class UnpublishPage(ConfirmPage):
@@ -137,7 +119,7 @@ class UnpublishPage(ConfirmPage):
 
     @property
     def _label_sentences(self) -> list[str]:
-        """Return a sentence about the labels by which applications still get a version, if there are any."""
+        """Return a sentence about the labels through which applications still get a version, if any."""
         released = self.record.labels.filter(released=True).order_by("name").values_list("name", flat=True)
         if not released:
             return []
@@ -163,9 +145,9 @@ class UnpublishPage(ConfirmPage):
             "ends that."
         )
 
-    def act(self, expect: set[str]) -> HttpResponseRedirect:
-        self.collection.unpublish(self.resource_id, by=self.caller, expect=expect)
-        return self.back("change", _("Unpublished. Nothing was deleted."))
+    def act(self) -> str:
+        self.collection.unpublish(self.resource_id, by=self.caller, expect=self.expected)
+        return _("Unpublished. Nothing was deleted.")
 
 
 class DeletePage(ConfirmPage):
@@ -202,21 +184,25 @@ class DeletePage(ConfirmPage):
         """Whether a version is live, so that applications notice that it is deleted."""
         return self.record.active is not None
 
-    def more(self) -> dict[str, Any]:
-        return {"id_to_type": self.resource_id if self.is_live else ""}
+    def context(self) -> dict[str, Any]:
+        return {**super().context(), "id_to_type": self.resource_id if self.is_live else ""}
 
-    def act(self, expect: set[str]) -> HttpResponse:
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Delete it, unless its id has to be typed and is not."""
-        is_unchanged = not expect.isdisjoint({self.record.etag, "*"})
-        if (
-            self.is_live
-            and is_unchanged
-            and self.request.POST.get("typed_id", "").strip() != self.resource_id
-        ):
+        is_unchanged = not self.expected.isdisjoint({self.record.etag, "*"})
+        typed_id = request.POST.get("typed_id", "").strip()
+        if self.is_live and is_unchanged and typed_id != self.resource_id:
             return self.ask(status=400, has_other_id=True)
+        return super().post(request, **ids)
+
+    @property
+    def done_address(self) -> str:
+        return self.kind.address("changelist")
+
+    def act(self) -> str:
         name = self.summary.name
-        self.collection.delete(self.resource_id, by=self.caller, expect=expect)
-        return self.go(self.kind.address("changelist"), _("“%(name)s” is deleted.") % {"name": name})
+        self.collection.delete(self.resource_id, by=self.caller, expect=self.expected)
+        return _("“%(name)s” is deleted.") % {"name": name}
 
 
 class VisibilityPage(ConfirmPage):
@@ -225,7 +211,7 @@ class VisibilityPage(ConfirmPage):
         """The visibility to change to; raises `NotFound` for resources without their own visibility."""
         if not self.kind.has_visibility or self.code_agent is not None:
             raise NotFound("The visibility of this cannot be changed here.")
-        is_public = self.summary.visibility == Visibility.PUBLIC
+        is_public = self.summary.entry.visibility == Visibility.PUBLIC
         return Visibility.PRIVATE if is_public else Visibility.PUBLIC
 
     @property
@@ -234,7 +220,7 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def shows_dependents(self) -> bool:
-        """Return False for public: making an agent public takes nothing away."""
+        """Return False for public: making an agent public does not affect dependents."""
         return self.other is Visibility.PRIVATE
 
     def sentences(self) -> list[str]:
@@ -251,11 +237,10 @@ class VisibilityPage(ConfirmPage):
             ),
         ]
 
-    def act(self, expect: set[str]) -> HttpResponseRedirect:
+    def act(self) -> str:
         other = self.other
-        self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=expect)
-        is_public = other is Visibility.PUBLIC
-        return self.back("change", _("It is now public.") if is_public else _("It is now private."))
+        self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=self.expected)
+        return _("It is now public.") if other is Visibility.PUBLIC else _("It is now private.")
 
 
 class DiscardPage(ConfirmPage):
@@ -281,13 +266,14 @@ class DiscardPage(ConfirmPage):
         )
         return [lost % {"count": count}]
 
-    def more(self) -> dict[str, Any]:
+    def context(self) -> dict[str, Any]:
         return {
+            **super().context(),
             "discarded": self.drafts[:MAX_NAMED_DRAFTS],
             "more_discarded": len(self.drafts[MAX_NAMED_DRAFTS:]),
             "history_address": self.address("history"),
         }
 
-    def act(self, expect: set[str]) -> HttpResponseRedirect:
-        self.collection.discard_draft(self.resource_id, self.drafts, by=self.caller, expect=expect)
-        return self.back("change", _("The draft is discarded."))
+    def act(self) -> str:
+        self.collection.discard_draft(self.resource_id, self.drafts, by=self.caller, expect=self.expected)
+        return _("The draft is discarded.")

@@ -1,4 +1,4 @@
-"""Drafts in lists, before they are published: what each would change, and what it would replace."""
+"""Drafts in lists before publishing, with their changes and the live versions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.core.paginator import Page, Paginator
 from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -96,36 +95,36 @@ class Draft:
 
 
 def make_drafts(
-    kind: StudioKind, found: Sequence[tuple[VersionedResource, Entry]], caller: Caller
+    kind: StudioKind, entries: Sequence[tuple[VersionedResource, Entry]], caller: Caller
 ) -> list[Draft]:
     """Return resources whose drafts the caller may read as lines of a list, in a few queries."""
     catalog = kind.catalog(caller)
-    resources = [resource for resource, _ in found]
+    resources = [resource for resource, _ in entries]
     changed = changed_since_live(catalog, resources)
     blockers = additions.publish_blockers(caller, resources)
     return [
         Draft(
             kind=kind,
             resource=resource,
-            row=Row.of(kind, entry),
+            row=Row(kind=kind, entry=entry),
             fields=titles(in_reading_order(changed[resource.pk])),
             may_publish=caller.may(Right.PUBLISH, resource.workspace_id),
             hindrance=blockers.get((kind.slug, resource.pk), ""),
         )
-        for resource, entry in found
+        for resource, entry in entries
     ]
 
 
-def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tuple[str, str], Draft]:
+def drafts_by_id(keys: Collection[tuple[str, str]], caller: Caller) -> dict[tuple[str, str], Draft]:
     """Return the resources of these kinds (`agent`) and ids whose drafts the caller may read."""
     drafts: dict[tuple[str, str], Draft] = {}
     for kind in KINDS:
-        found = [
+        entries = [
             (resource, entry)
-            for resource, entry in kind.catalog(caller).some([pk for slug, pk in wanted if slug == kind.slug])
+            for resource, entry in kind.catalog(caller).some([pk for slug, pk in keys if slug == kind.slug])
             if caller.may(Right.READ_DRAFTS, resource.workspace_id)
         ]
-        drafts |= {(kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, found, caller)}
+        drafts |= {(kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, entries, caller)}
     return drafts
 
 
@@ -133,31 +132,31 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     if caller.username is None or caller.scope(Right.SAVE) == frozenset():
         return
     waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE, get_editor().cache)
-    shown = waiting[0:SHOWN]
+    drafts = waiting[0:SHOWN]
     yield TaskGroup(
         key="drafts",
         urgency=Urgency.STARTED,
         title=_("Your drafts"),
-        tasks=[_task(draft) for draft in shown],
-        count=len(shown) if len(shown) < SHOWN else len(waiting),
+        tasks=[_task(draft) for draft in drafts],
+        count=len(drafts) if len(drafts) < SHOWN else len(waiting),
         address=f"{reverse('studio:waiting')}?{urlencode({'whose': Whose.MINE.value})}",
     )
 
 
-def _task(one: Waits) -> Task:
-    kind = KINDS_BY_SLUG[one.catalog.collection.kind.slug]
-    summary, version = Summary.of(one.entry), one.entry.version
+def _task(wait: Waits) -> Task:
+    kind = KINDS_BY_SLUG[wait.catalog.collection.kind.slug]
+    entry, summary = wait.entry, Summary(wait.entry)
     return Task(
         name=summary.name,
-        address=kind.address("change", summary.resource_id),
+        address=kind.address("change", entry.id),
         icon=kind.icon,
         chip=(summary.state.word, summary.state.chip),
-        said=message_of(version) if version else "",
+        said=message_of(entry.version) if entry.version else "",
         about=_("saved by you"),
-        at=version.created_at if version else None,
-        workspace_id=summary.workspace_id,
+        at=entry.version.created_at if entry.version else None,
+        workspace_id=entry.workspace_id,
         action=_("View changes"),
-        action_address=kind.address("compare", summary.resource_id),
+        action_address=kind.address("compare", entry.id),
     )
 
 
@@ -172,11 +171,11 @@ class WaitingPage(StudioPage):
         if self.caller.scope(Right.SAVE) == frozenset():
             raise no_drafts(self.caller)
         self.listen({})
-        given = request.GET.get("whose", "")
-        whose = Whose(given) if given in set(Whose) else Whose.ALL
+        filter_name = request.GET.get("whose", "")
+        whose = Whose(filter_name) if filter_name in set(Whose) else Whose.ALL
         waiting = Waiting([kind.catalog(self.caller) for kind in KINDS], whose, self.editor.cache)
         counts = waiting.counts
-        page: Page[Waits] = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(waiting, PER_PAGE)
         query = {} if whose is Whose.ALL else {"whose": whose.value}
         drafts = self._drafts(list(page.object_list))
         names = workspace_names(self.caller)
@@ -209,13 +208,13 @@ class WaitingPage(StudioPage):
     def _drafts(self, waits: list[Waits]) -> list[Draft]:
         drafts: dict[tuple[str, str], Draft] = {}
         for kind in KINDS:
-            found = [
+            entries = [
                 (wait.resource, wait.entry)
                 for wait in waits
                 if wait.catalog.collection.kind.slug == kind.slug
             ]
             drafts |= {
-                (kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, found, self.caller)
+                (kind.slug, draft.resource.pk): draft for draft in make_drafts(kind, entries, self.caller)
             }
         return [drafts[wait.catalog.collection.kind.slug, wait.resource.pk] for wait in waits]
 
@@ -231,7 +230,7 @@ Key = tuple[str, str]
 class Changes:
     fields: Sequence[FieldDifference]
     is_whole: bool
-    """Whether all of it is on the page; otherwise the page that compares the versions has it."""
+    """Whether the page shows all of it; otherwise it links to the comparison."""
     prefix: str
     """The prefix of the ids in its part of the page."""
 
@@ -273,10 +272,10 @@ class Texts:
 
 
 def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, Changes]:
-    """Return what publishing each would change; one query.
+    """Return the changes of publishing each; one query.
 
-    The drafts share the budget of a page. Short ones are shown first, so that a long one leaves nothing out
-    but itself.
+    The drafts share the budget of a page. Short ones are shown first, so that a long one truncates only
+    itself.
     """
     configs = [texts.of(version) for draft in drafts for version in (draft.newest, draft.live)]
     listed = [config.get("instructions") for config in configs if config is not None]
@@ -306,8 +305,8 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
 def find_refusals(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, str]:
     """Return why the gate would refuse drafts that are published one after the other, blocks first.
 
-    The number of queries does not depend on the number of drafts. Those with texts that are too long to be
-    read are not asked about.
+    The number of queries does not depend on the number of drafts. Drafts with texts beyond the read limit are
+    skipped.
     """
     judged = [draft for draft in drafts if texts.of(draft.newest) is not None]
     blocks = [draft for draft in judged if draft.kind.is_shown]

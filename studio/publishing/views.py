@@ -1,4 +1,4 @@
-"""The page for publishing: the changes, who is affected, and what prevents it."""
+"""The page for publishing: the changes, the affected agents, and the obstacles."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ShownDependents:
     """(id, name, address)."""
     total: int
     hidden: int
-    """How many the caller may not see."""
+    """The number of agents that the caller may not see."""
     more: int = 0
     more_address: str = ""
 
@@ -119,7 +119,7 @@ class ReasonForm:
 
     @property
     def titles(self) -> Sequence[str | Promise]:
-        """What is done by sending the form, in the words of the applications whose checks refuse."""
+        """The actions of sending the form, in the words of the applications whose checks refuse."""
         return [additions.reasons()[code] for code in self.refusals]
 
 
@@ -130,8 +130,8 @@ class Obstacle:
 
     @classmethod
     def of(cls, *errors: VersioningError) -> Self:
-        found = [reason for error in errors for reason in reasons(error)]
-        return cls(reasons=found[:MAX_NOTES], more=len(found[MAX_NOTES:]))
+        sentences = [reason for error in errors for reason in reasons(error)]
+        return cls(reasons=sentences[:MAX_NOTES], more=len(sentences[MAX_NOTES:]))
 
 
 def reasons(error: VersioningError | None) -> list[str]:
@@ -155,7 +155,7 @@ def obstacle_to(
 
     `at` is when it goes live, by default now.
 
-    The gate is not asked about live versions, nor for people who may not publish.
+    The gate is not called for live versions, nor for people who cannot publish.
     """
     if version is None or version.version_id == resource.active_id:
         return None
@@ -175,19 +175,19 @@ def overruled_by_reason(
 ) -> Sequence[str]:
     """Return the codes of all refusals that an admin's reason has to overrule; none if no reason would help.
 
-    `refusals` are the codes of the gate's refusals, of which a check may say only its own. `refusals_with`
-    returns those that are left with options.
+    `refusals` are the codes of the gate's refusals, which may be only those of the first check.
+    `refusals_with` returns the remaining ones with options.
     """
     known = additions.reasons()
-    found = [code for code in dict.fromkeys(refusals) if code in known]
-    if not found or not caller.may(Right.ADMINISTER, workspace_id):
+    codes = [code for code in dict.fromkeys(refusals) if code in known]
+    if not codes or not caller.may(Right.ADMINISTER, workspace_id):
         return []
-    while left := refusals_with(gate.with_reason(_ANY_REASON, found)):
-        more = [code for code in dict.fromkeys(left) if code in known and code not in found]
+    while left := refusals_with(gate.with_reason(_ANY_REASON, codes)):
+        more = [code for code in dict.fromkeys(left) if code in known and code not in codes]
         if not more:
             return []
-        found += more
-    return found
+        codes += more
+    return codes
 
 
 def given_reason(request: HttpRequest) -> str | None:
@@ -197,7 +197,7 @@ def given_reason(request: HttpRequest) -> str | None:
 
 
 def options_of(request: HttpRequest, reason: str | None) -> Options:
-    """Return the options that overrule, with the reason, what the posted `ReasonForm` said it overrules."""
+    """Return the options that overrule, with the reason, the refusals named in the posted `ReasonForm`."""
     return gate.with_reason(reason, request.POST.getlist("overrules")) if reason else NO_OPTIONS
 
 
@@ -215,26 +215,26 @@ class PublishPage(DifferencesPage, DependentsPage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the effects of publishing the version; by default the latest one.
 
-        The open page polls for changes by others, so that it can be published as soon as nothing is missing.
+        The open page polls for changes by others, so that it can be published once nothing is missing.
         """
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         self.require(Right.PUBLISH)
-        return self.show(request.GET.get("version") or self.found.current.version_id)
+        return self.show(request.GET.get("version") or self.stored.current.version_id)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Publish the version that was shown; with a reason, without the required approvals."""
         if "undo" in request.POST:
             return self._undone(request.POST["undo"])
-        version_id, before = request.POST.get("version", ""), self.found.active_id
+        version_id, before = request.POST.get("version", ""), self.stored.active_id
         reason = given_reason(request)
         if reason == "":
             return self.show(version_id, status=400, reason_error=_("Say why."))
         try:
-            done = self.collection.publish(
+            published = self.collection.publish(
                 self.resource_id,
                 version_id,
                 by=self.caller,
-                expect={request.POST.get("tag", "")},
+                expect=self.expected,
                 **options_of(request, reason),
             )
         except EditConflict:
@@ -243,25 +243,26 @@ class PublishPage(DifferencesPage, DependentsPage):
         except Invalid:
             return self.show(version_id, status=400)
         except Forbidden:
-            # The page shows the gate's refusal; people who lost the right see that it is gone.
+            # The page shows the gate's refusal, or that the person has lost the right.
             self.require(Right.PUBLISH)
             return self.show(version_id, status=403)
-        for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
+        warnings = [translated(warning.message) for warning in published.warnings]
+        for warning in first_of(warnings, MAX_MESSAGES):
             self.tell(warning)
-        message = _("%(version)s is live.") % {"version": title_of(done.version)}
-        if before != done.resource.active_id:
+        message = _("%(version)s is live.") % {"version": title_of(published.version)}
+        if before != published.resource.active_id:
             with suppress(NotFound):  # it is no longer stored
                 if before is not None:
-                    find_version(done.resource, before)
-                undo = f"{before or ''}|{done.resource.etag}"
+                    find_version(published.resource, before)
+                undo = f"{before or ''}|{published.resource.etag}"
                 message = with_undo(message, self.address("publish"), undo)
         return self.back("history", message)
 
     def _undone(self, undo: str) -> HttpResponse:
-        """Make live again what was before, unless the resource has changed since."""
+        """Restore the previous live version, unless the resource has changed since."""
         self.require(Right.PUBLISH)
         version_id, _bar, etag = undo.partition("|")
-        live = self.found.active
+        live = self.stored.active
         try:
             if version_id:
                 self.collection.publish(self.resource_id, version_id, by=self.caller, expect={etag})
@@ -273,12 +274,12 @@ class PublishPage(DifferencesPage, DependentsPage):
             return self.back("history", " ".join(reasons(error)), level=messages.ERROR)
         self.forget()
         message = _("%(version)s is no longer live.") % {"version": title_of(live) if live else ""}
-        if self.found.active is not None:
-            message = _("%(version)s is live again.") % {"version": title_of(self.found.active)}
+        if self.stored.active is not None:
+            message = _("%(version)s is live again.") % {"version": title_of(self.stored.active)}
         return self.back("history", message)
 
     @property
-    def found(self) -> VersionedResource:
+    def stored(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to publish."""
         if self.with_history is None:
             raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
@@ -287,7 +288,7 @@ class PublishPage(DifferencesPage, DependentsPage):
     def show(
         self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any
     ) -> HttpResponse:
-        resource, caller = self.found, self.caller
+        resource, caller = self.stored, self.caller
         is_latest = version_id == resource.latest_id
         if is_latest and self.may(Right.PUBLISH):
             version = resource.latest
@@ -300,7 +301,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             request = PublishRequest(resource=resource, version=version, caller=caller)
             refusal = gate.refusal(request, self.editor.code)
         if refusal is not None:
-            # Together with those of further checks, so that nothing is found out one by one.
+            # Together with those of further checks, so that all obstacles are shown at once.
             obstacle = Obstacle.of(refusal, *gate.further_refusals(request, refusal))
 
             def refusals_with(options: Options) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
@@ -31,7 +31,7 @@ from studio.resources.rows import Summary, blocks_on_page, find_stars
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
-from versioning.domain.errors import Forbidden, NotFound
+from versioning.domain.errors import Forbidden, Message, NotFound
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
@@ -50,7 +50,7 @@ TABS = (
     Tab(page="activity", title=gettext_lazy("Activity")),
 )
 IN_CODE: Final = "code"
-"""Stands in the address of a comparison for an agent as its code defines it."""
+"""The word in the address of a comparison for an agent as its code defines it."""
 
 
 class ResourcePage(StudioPage):
@@ -60,7 +60,7 @@ class ResourcePage(StudioPage):
     """Set by `as_view(kind=…)`."""
     tab = "change"
     offers_taken_back = False
-    """Whether the page offers a version that was taken back, since it shows what is live instead."""
+    """Whether the page offers a version that was taken back, because it shows the live one instead."""
     has_edit_form = False
     """Whether the page has the form `edit-form`, which actions may save first."""
 
@@ -69,8 +69,13 @@ class ResourcePage(StudioPage):
         super().setup(request, *args, **kwargs)
         self.resource_id = unquote(kwargs["resource"])
 
+    @property
+    def scope(self) -> Mapping[str, str]:
+        """The events about the resource, for `listen`."""
+        return {"resource_kind": self.kind.slug, "resource_id": self.resource_id}
+
     def instead(self) -> dict[str, str]:
-        """Redirect to the page of the resource, which is open to everyone who may read it."""
+        """Redirect to the page of the resource, which is open to everyone who can read it."""
         try:
             name = self.summary.name
         except NotFound:  # it was just deleted
@@ -91,23 +96,24 @@ class ResourcePage(StudioPage):
     def resource(self) -> VersionedResource | None:
         """The resource with its pointers; None if an agent is only defined in code.
 
-        Raises `NotFound` if there is nothing that the caller may read.
+        Raises `NotFound` if the caller cannot read it.
         """
         try:
-            found: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
+            resource: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
         except NotFound:
             if self._in_code is None:
                 raise
             return None
-        return found
+        return resource
 
     @cached_property
     def with_history(self) -> VersionedResource | None:
-        """The resource, even if only its history is left: the commits of a file that was removed."""
+        """The resource, even if only its history remains: the commits of a removed file."""
         if self.resource is not None or not self.may(Right.READ_DRAFTS):
             return self.resource
-        left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
-        return left
+        history = self.collection.versions(self.resource_id, by=self.caller)
+        resource: VersionedResource | None = history.resource
+        return resource
 
     @cached_property
     def code_agent(self) -> CodeAgent | None:
@@ -125,7 +131,7 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def taken_back(self) -> Snapshot | None:
-        """The newest version, if it was live until something older was; None for people who may not know."""
+        """The newest version, if it was live until an older one was; None without access to drafts."""
         resource = self.resource
         if resource is None or not resource.is_taken_down or not self.may(Right.READ_DRAFTS):
             return None
@@ -133,13 +139,13 @@ class ResourcePage(StudioPage):
         return resource.latest if resource.active is not None or is_code_live else None
 
     def forget(self, *more: str) -> None:
-        """Forget what was read of the resource, which has changed; `more` are further cached properties."""
+        """Clear the cached data of the resource, which has changed; `more` are further cached properties."""
         read = ("resource", "with_history", "workspace_id", "code_agent", "summary", "taken_back")
         for known in (*read, *more):
             self.__dict__.pop(known, None)
 
     def offered_again(self) -> dict[str, Any] | None:
-        """Return the version that was taken back, with what can be done with it; None if none was.
+        """Return the version that was taken back, with its actions; None if none was.
 
         It was live until an older one was published again, or an override ended.
         """
@@ -147,7 +153,7 @@ class ResourcePage(StudioPage):
         if version is None or resource is None:
             return None
         target = target_of(resource, self.editor.code)
-        found = self.editor.event.page(
+        page = self.editor.event.page(
             before=END_OF_LOG,
             limit=1,
             where=Q(resource_uuid=target.identity, previous_version_id=version.version_id, hidden_from=""),
@@ -161,8 +167,8 @@ class ResourcePage(StudioPage):
             "version": version,
             "comparison": f"{self.address('compare')}?{urlencode(ids)}",
             "restore_address": self.address("restore", version.version_id),
-            # Who took it back, and when; None if the log does not know.
-            "event": next(iter(found.events), None),
+            # The actor and the time of taking it back; None if not in the log.
+            "event": next(iter(page.events), None),
         }
 
     @cached_property
@@ -172,7 +178,7 @@ class ResourcePage(StudioPage):
     @cached_property
     def summary(self) -> Summary:
         """The resource in one line, for the head of the page."""
-        return Summary.of(self.catalog.entry(self.resource_id, self.resource))
+        return Summary(self.catalog.entry(self.resource_id, self.resource))
 
     @cached_property
     def used_by(self) -> int:
@@ -187,9 +193,9 @@ class ResourcePage(StudioPage):
 
         Among thousands, finding them takes longer than the rest of a page.
         """
-        asked = "users", about, self.resource_id, *self.catalog.question
+        cache_key = "users", about, self.resource_id, *self.catalog.question
         of_it = self.kind.slug, self.resource_id
-        return self.editor.cache.remembered(asked, (AGENT.slug, None), make, of_it)
+        return self.editor.cache.remembered(cache_key, (AGENT.slug, None), make, of_it)
 
     def effective(self, version: Snapshot | None) -> Config:
         """Return the configuration served with a version, if any: an override is applied to the code."""
@@ -199,7 +205,7 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def rights(self) -> frozenset[Right]:
-        """The caller's rights on the resource, which is readable; a page keeps those with which it began."""
+        """The caller's rights on the resource, which is readable; a page uses the same rights throughout."""
         return self.caller.rights_in(self.workspace_id) | {Right.READ}
 
     def may(self, right: Right) -> bool:
@@ -234,7 +240,7 @@ class ResourcePage(StudioPage):
         resource = self.with_history
         if version is None or resource is None:
             return []
-        shown = VersionOnPage(
+        on_page = VersionOnPage(
             page=page,
             request=self.request,
             caller=self.caller,
@@ -246,10 +252,10 @@ class ResourcePage(StudioPage):
             fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,
         )
-        return additions.panels(shown)
+        return additions.panels(on_page)
 
     def blocks_in_the_way(self, obstacle: object) -> list[str]:
-        """Return the ids of unpublished blocks, if blocks that are not live keep an agent from going live."""
+        """Return the ids of unpublished blocks, if those prevent an agent from going live."""
         if obstacle is None or self.kind.is_shown or self.resource is None:
             return []
         blocks = blocks_on_page(self.effective(self.resource.current), self.caller)
@@ -317,14 +323,14 @@ class ResourcePage(StudioPage):
     def _actions(self) -> dict[str, Any]:
         """Return the caller's actions on the whole resource, the applications' first.
 
-        Those of an application that save first are `saving_actions` of a page with a form.
+        Those of an application that save first are in `saving_actions` of a page with a form.
         """
         resource, may_save, publishes = self.resource, Right.SAVE in self.rights, Right.PUBLISH in self.rights
         if resource is None:
             return {"actions": [], "saving_actions": []}
         added = additions.actions(self.caller, self.kind, resource, resource.current)
         saving = [action for action in added if self.has_edit_form and action.then]
-        is_public = self.summary.visibility == "public"
+        is_public = self.summary.entry.visibility == "public"
         offered = {
             "duplicate": (
                 _("Duplicate…"),
@@ -344,6 +350,29 @@ class ResourcePage(StudioPage):
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
         links = [(action.title, action.address) for action in added if action not in saving]
         return {"actions": [*links, *own], "saving_actions": saving}
+
+
+class VersionFormPage(ResourcePage):
+    """A page with a form about one version: `version` in the query or in the form, by default the latest."""
+
+    tab = "history"
+    nothing_stored: Message
+    """The error for an agent that only code defines."""
+
+    @property
+    def stored(self) -> VersionedResource:
+        """The resource; raises `NotFound` if it has no stored version."""
+        if self.with_history is None:
+            raise NotFound(self.nothing_stored)
+        return self.with_history
+
+    @cached_property
+    def version(self) -> Snapshot:
+        """The version; raises `NotFound` and `Forbidden` as reading does."""
+        fields = self.request.POST if self.request.method == "POST" else self.request.GET
+        version_id = fields.get("version") or self.stored.current.version_id
+        version: Snapshot = self.collection.version(self.resource_id, version_id, by=self.caller).version
+        return version
 
 
 def proposed_copy(resource_id: str) -> str:

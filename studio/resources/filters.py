@@ -32,7 +32,7 @@ from versioning.models.search import MAX_LENGTH
 
 MAX_TEXT: Final = MAX_LENGTH
 MAX_OPTIONS: Final = 40
-"""Up to so many authors, labels or tags form a select list; with more, typed text is completed."""
+"""Up to this number, authors, labels or tags form a select list; with more, typed text is completed."""
 OLD_STATES: Final = {
     "Published": ResourceState.PUBLISHED.value,
     "Changed": ResourceState.CHANGED.value,
@@ -104,17 +104,17 @@ class FilterForm(forms.Form):
         if known is not None:
             for name, names in (("author", known.authors), ("label", known.labels), ("tag", known.tags)):
                 self._offer(name, list(names))
-        for one in self.fields.values():
-            one.widget.attrs |= {"class": "input", "dir": "auto"}
+        for form_field in self.fields.values():
+            form_field.widget.attrs |= {"class": "input", "dir": "auto"}
 
     def _offer(self, name: str, names: list[str]) -> None:
         """Offer the choices: as a list while it is short, otherwise as suggestions while a person types."""
-        given = str(self.data.get(name, ""))
+        value = str(self.data.get(name, ""))
         if len(names) > MAX_OPTIONS:
             self.suggested[name] = names
             self.fields[name].widget.attrs |= {"list": f"known-{name}", "autocomplete": "off"}
             return
-        options = names if given in {"", *names} else [*names, given]
+        options = names if value in {"", *names} else [*names, value]
         words = partial(person_name, place=Place.NAMED) if name == "author" else str
         self.fields[name].widget = forms.Select(
             choices=[_ANY, *((option, words(option)) for option in options)]
@@ -125,7 +125,7 @@ class FilterForm(forms.Form):
         return known_name(typed) if typed else ""
 
     def clean_label(self) -> str:
-        """Return the name as labels have it: without capitals."""
+        """Return the name in the form of labels: in lower case."""
         return caseless(self.cleaned_data["label"])
 
     @cached_property
@@ -145,7 +145,7 @@ class FilterForm(forms.Form):
 
     @cached_property
     def given(self) -> dict[str, str]:
-        """The valid values as they appear in an address, without the page."""
+        """The valid values in the form of an address, without the page."""
         usual = ("order", USUAL_ORDER)
         valid = [(name, value) for name, value in self.cleaned_data.items() if value]
         return {name: "1" if value is True else value for name, value in valid if (name, value) != usual}
@@ -202,8 +202,8 @@ def quick_chips(form: FilterForm) -> list[dict[str, Any]]:
         offered[str(STATES[ResourceState.NEVER_PUBLISHED].word)] = {
             "state": ResourceState.NEVER_PUBLISHED.value
         }
-        for name, one in form.filters.items():
-            choices = one.choices or () if one.is_quick else ()
+        for name, filter_ in form.filters.items():
+            choices = filter_.choices or () if filter_.is_quick else ()
             offered |= {str(title): {name: value} for value, title in choices}
     chips = []
     for title, values in offered.items():
@@ -216,8 +216,8 @@ def quick_chips(form: FilterForm) -> list[dict[str, Any]]:
 def tag_chip(form: FilterForm, tag: str) -> dict[str, Any]:
     tags = form.wanted.get("tag", [])
     rest = [other for other in tags if other != tag]
-    wanted = rest if tag in tags else [*tags, tag]
-    return {"title": tag, "address": form.address(tag=",".join(wanted)), "current": tag in tags}
+    selected = rest if tag in tags else [*tags, tag]
+    return {"title": tag, "address": form.address(tag=",".join(selected)), "current": tag in tags}
 
 
 MAX_FOLDERS: Final = 300
@@ -240,14 +240,14 @@ class Folder:
 def tree(counts: Mapping[str, int], current: str) -> tuple[Sequence[Folder], int]:
     """Return the top folders with their subfolders, and the number of omitted folders.
 
-    `counts` has the number of resources below each folder. The largest folders are shown, and those that lead
-    to the current one.
+    `counts` has the number of resources below each folder. The largest folders are shown, and the parents of
+    the current one.
     """
     largest = sorted(counts, key=lambda path: (-counts[path], path))[:MAX_FOLDERS]
-    shown = sorted({*largest, *(path for path in counts if current.startswith(path))})
+    paths = sorted({*largest, *(path for path in counts if current.startswith(path))})
     folders: dict[str, Folder] = {}
     outermost: list[Folder] = []
-    for path in shown:  # a folder's parent comes before it, and has at least as many resources
+    for path in paths:  # a folder's parent comes before it, and has at least as many resources
         outer = path[: path.rstrip("/").rfind("/") + 1]
         folder = Folder(
             path=path,
@@ -258,33 +258,33 @@ def tree(counts: Mapping[str, int], current: str) -> tuple[Sequence[Folder], int
         )
         folders[path] = folder
         (folders[outer].folders if outer in folders else outermost).append(folder)
-    return outermost, len(counts) - len(shown)
+    return outermost, len(counts) - len(paths)
 
 
 MATCHING: Final = "matching"
-"""The field by which a form names all that a list shows, on any page of it: `agent?state=changed`."""
+"""The field with which a form selects all entries of a list, on every page: `agent?state=changed`."""
 
 
 def value_of_matching(kind: StudioKind, query: str) -> str:
     return f"{kind.slug}?{query}"
 
 
-def matching(given: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted]) -> Sequence[Choice]:
+def matching(fields: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted]) -> Sequence[Choice]:
     """Return the resources in a list that the caller may change, at most `MAX_CHOSEN`.
 
     `narrow` may filter the list further. Raises `Invalid`, which names the field, for another value.
     """
-    slug, _, query = given.get(MATCHING, "").partition("?")
+    slug, _, query = fields.get(MATCHING, "").partition("?")
     if slug not in KINDS_BY_SLUG:
         raise Invalid.field(MATCHING, "must be a kind and the query of a list")
     kind = KINDS_BY_SLUG[slug]
     form = FilterForm(QueryDict(query), kind=kind, caller=caller)
     if not form.is_valid():
         raise Invalid.field(MATCHING, "must be a kind and the query of a list")
-    found = kind.catalog(caller).search(narrow(form.wanted), order=form.sorting)[:MAX_CHOSEN]
+    entries = kind.catalog(caller).search(narrow(form.wanted), order=form.sorting)[:MAX_CHOSEN]
     return [
         Choice(kind=kind, id=entry.id, version_id=entry.version.version_id)
-        for entry in found
+        for entry in entries
         if entry.version is not None and chosen_value(kind, entry, caller)
     ]
 
@@ -302,15 +302,15 @@ class FiltersPage(StudioPage):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         if "delete" in request.POST:
-            one = self._one(request.POST["delete"])
-            one.delete()
-            message = _("The filter “%(name)s” is deleted.") % {"name": one.name}
+            saved_filter = self._find_filter(request.POST["delete"])
+            saved_filter.delete()
+            message = _("The filter “%(name)s” is deleted.") % {"name": saved_filter.name}
             return self.go(request.path, message)
         name = " ".join(request.POST.get("name", "").split())
         if "rename" in request.POST:
-            one = self._one(request.POST["rename"])
-            problem = self._problem(name) or self._store(one, name=name)
-            return self._show(problem, one, name) if problem else self.go(request.path)
+            saved_filter = self._find_filter(request.POST["rename"])
+            problem = self._problem(name) or self._store(saved_filter, name=name)
+            return self._show(problem, saved_filter, name) if problem else self.go(request.path)
         return self._save(name, request.POST.get("query", ""))
 
     def _save(self, name: str, query: str) -> HttpResponse:
@@ -318,8 +318,8 @@ class FiltersPage(StudioPage):
         form = FilterForm(QueryDict(query), kind=self.kind, caller=self.caller)
         form.is_valid()
         query = form.address()[1:]
-        one = SavedFilter(user_id=self.caller.user_id, kind=self.kind.slug, query=query)
-        problem = self._problem(name) or self._problem_of_query(query) or self._store(one, name=name)
+        saved_filter = SavedFilter(user_id=self.caller.user_id, kind=self.kind.slug, query=query)
+        problem = self._problem(name) or self._problem_of_query(query) or self._store(saved_filter, name=name)
         if problem:
             return self._show(problem, None, name, query)
         message = _("The filter “%(name)s” is saved. Only you see it.") % {"name": name}
@@ -329,11 +329,11 @@ class FiltersPage(StudioPage):
     def _own(self) -> Any:
         return SavedFilter.objects.of(self.caller.user_id, self.kind.slug)
 
-    def _one(self, pk: str) -> SavedFilter:
-        found: SavedFilter | None = self._own.filter(pk=int(pk)).first() if _KEY.fullmatch(pk) else None
-        if found is None:
+    def _find_filter(self, pk: str) -> SavedFilter:
+        saved: SavedFilter | None = self._own.filter(pk=int(pk)).first() if _KEY.fullmatch(pk) else None
+        if saved is None:
             raise NotFound
-        return found
+        return saved
 
     def _problem(self, name: str) -> str:
         if not name or not name.isprintable():
@@ -350,12 +350,12 @@ class FiltersPage(StudioPage):
             return _("You already have %(most)s filters for this list: delete one first.") % most
         return ""
 
-    def _store(self, one: SavedFilter, *, name: str) -> str:
+    def _store(self, saved_filter: SavedFilter, *, name: str) -> str:
         """Store a filter under this name; return the error, or empty."""
-        one.name = name
+        saved_filter.name = name
         try:
             with transaction.atomic():
-                one.save()
+                saved_filter.save()
         except IntegrityError:
             return _("You already have a filter with this name.")
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from django.http import QueryDict
@@ -19,13 +20,12 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.snapshots import Snapshot
 from versioning.editor import UsedBlock
 from versioning.editor.bulk import MAX_CHOSEN, Choice
 from versioning.editor.catalog import Entry, Origin, Overview, ResourceState
 
 FIELD: Final = "chosen"
-"""The checkbox of a list, with the version that it showed: `agent:team/writer:<version id>`."""
+"""The checkbox of a list, with the shown version: `agent:team/writer:<version id>`."""
 
 
 def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:
@@ -37,12 +37,12 @@ def etag_field(kind: ResourceKind, resource_id: str) -> str:
     return f"tag:{kind.slug}:{resource_id}"
 
 
-def chosen(given: QueryDict, field: str = FIELD) -> Sequence[Choice]:
+def read_choices(form: QueryDict, field: str = FIELD) -> Sequence[Choice]:
     """Return the chosen resources in a field, without duplicates.
 
     Raises `Invalid`, which names the field, for more than `MAX_CHOSEN` resources and for other values.
     """
-    values = given.getlist(field)
+    values = form.getlist(field)
     if len(values) > MAX_CHOSEN:
         raise Invalid.field(field, Message("must not have more than {limit} items", limit=MAX_CHOSEN))
     choices = {}
@@ -52,7 +52,7 @@ def chosen(given: QueryDict, field: str = FIELD) -> Sequence[Choice]:
         if slug not in KINDS_BY_SLUG or not resource_id or not version_id:
             raise Invalid.field(f"{field}.{place}", "must be a kind, an id and a version, joined by colons")
         kind = KINDS_BY_SLUG[slug]
-        etag = given.get(etag_field(kind, resource_id))
+        etag = form.get(etag_field(kind, resource_id))
         choices[slug, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, etag=etag)
     return list(choices.values())
 
@@ -97,44 +97,43 @@ VISIBILITIES: Final[Mapping[str, Promise]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Summary:
-    resource_id: str
-    name: str
-    state: StateWords
-    origin: Promise | None
-    """The origin of the live version, unless it was saved here."""
-    is_as_code_says: bool
-    """Whether an agent is live as defined in code, without an override."""
-    workspace_id: str
-    visibility: str | None
-    """`private` or `public`; None for a kind without visibility. `visibility_word` is for people."""
+    """A catalog entry in words."""
 
-    @classmethod
-    def of(cls, entry: Entry) -> Summary:
-        return cls(
-            resource_id=entry.id,
-            name=shortened(entry.name),
-            state=STATES[entry.state],
-            origin=ORIGINS.get(entry.origin),
-            is_as_code_says=entry.origin is Origin.CODE,
-            workspace_id=entry.workspace_id,
-            visibility=entry.visibility,
-        )
+    entry: Entry
+
+    @cached_property
+    def name(self) -> str:
+        return shortened(self.entry.name)
+
+    @property
+    def state(self) -> StateWords:
+        return STATES[self.entry.state]
+
+    @property
+    def origin(self) -> Promise | None:
+        """The origin of the live version, unless it was saved here."""
+        return ORIGINS.get(self.entry.origin)
+
+    @property
+    def is_as_code_says(self) -> bool:
+        """Whether an agent is live as defined in code, without an override."""
+        return self.entry.origin is Origin.CODE
 
     @property
     def visibility_word(self) -> Promise | None:
-        return VISIBILITIES.get(self.visibility or "")
+        return VISIBILITIES.get(self.entry.visibility or "")
 
     @property
     def folder(self) -> str:
         """The part of the id up to and including the last `/`; empty without one."""
-        return self.resource_id[: self.resource_id.rfind("/") + 1]
+        return self.entry.id[: self.entry.id.rfind("/") + 1]
 
     @property
     def leaf(self) -> str:
         """The id without its folder."""
-        return self.resource_id[len(self.folder) :]
+        return self.entry.id[len(self.folder) :]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,52 +146,42 @@ class Star:
 
 def find_stars(kind: StudioKind, resource_ids: Collection[str], caller: Caller) -> dict[str, Star]:
     """Return the stars of resources of one kind, by id, in one query."""
-    found = kind.collection.favorites_about(resource_ids, by=caller) if resource_ids else {}
+    favorites = kind.collection.favorites_about(resource_ids, by=caller) if resource_ids else {}
     return {
-        resource_id: Star(address=kind.address("star", resource_id), is_set=favorited.by_caller)
-        for resource_id, favorited in found.items()
+        resource_id: Star(address=kind.address("star", resource_id), is_set=favorite.by_caller)
+        for resource_id, favorite in favorites.items()
     }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    summary: Summary
-    address: str
-    excerpt: str = ""
-    labels: Sequence[str] = ()
-    tags: Sequence[str] = ()
-    shown: Snapshot | None = None
-    """The newest version that the caller may read; None for an agent that only code defines."""
-    live_address: str = ""
-    """The address of the live version, if it is not the version shown."""
-    chosen: str = ""
-    """The value of its checkbox; empty if the caller may not change the resource."""
+    """A catalog entry in a list."""
+
+    kind: StudioKind
+    entry: Entry
+    caller: Caller | None = None
+    """The person who can choose it, in a list with checkboxes."""
     star: Star | None = None
     notes: Sequence[SafeString] = ()
 
-    @classmethod
-    def of(
-        cls,
-        kind: StudioKind,
-        entry: Entry,
-        caller: Caller | None = None,
-        star: Star | None = None,
-        notes: Sequence[SafeString] = (),
-    ) -> Row:
-        """Return the row of a catalog entry; it can be chosen if the caller may change it."""
-        live = entry.live_id if entry.state is ResourceState.CHANGED else None
-        return cls(
-            summary=Summary.of(entry),
-            address=kind.address("change", entry.id),
-            excerpt=entry.excerpt,
-            labels=entry.labels,
-            tags=entry.tags,
-            shown=entry.version,
-            live_address=kind.address("version", entry.id, live) if live else "",
-            chosen=chosen_value(kind, entry, caller) if caller is not None else "",
-            star=star,
-            notes=notes,
-        )
+    @cached_property
+    def summary(self) -> Summary:
+        return Summary(self.entry)
+
+    @cached_property
+    def address(self) -> str:
+        return self.kind.address("change", self.entry.id)
+
+    @property
+    def live_address(self) -> str:
+        """The address of the live version, if it is not the version of the entry."""
+        live = self.entry.live_id if self.entry.state is ResourceState.CHANGED else None
+        return self.kind.address("version", self.entry.id, live) if live else ""
+
+    @cached_property
+    def chosen(self) -> str:
+        """The value of its checkbox; empty if the caller may not change the resource."""
+        return chosen_value(self.kind, self.entry, self.caller) if self.caller is not None else ""
 
 
 def chosen_value(kind: StudioKind, entry: Entry, caller: Caller) -> str:

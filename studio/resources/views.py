@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -59,24 +58,24 @@ class ListPage(StudioPage):
         catalog = self.kind.catalog(self.caller)
         known = overview(catalog, self.editor.cache)
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller, known=known)
-        wanted = form.wanted
-        found = catalog.search(wanted, order=form.sorting, cache=self.editor.cache)
-        page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        filters = form.wanted
+        entries = catalog.search(filters, order=form.sorting, cache=self.editor.cache)
+        page = self.paginate(entries, PER_PAGE)
         rows = self._rows(list(page.object_list))
-        folders, folders_left_out = tree(known.folders, wanted.get("folder", ""))
+        folders, folders_left_out = tree(known.folders, filters.get("folder", ""))
         return self.page(
             "studio/resources/list.html",
             title=self.kind.title,
             kind=self.kind,
             form=form,
-            wanted=wanted,
+            wanted=filters,
             page=page,
             counted=self.kind.counted(page.paginator.count),
             rows=rows,
             columns=Columns.of(known),
             heads=heads(form),
             chips=quick_chips(form),
-            tag_chips=[tag_chip(form, tag) for tag in wanted.get("tag", ())],
+            tag_chips=[tag_chip(form, tag) for tag in filters.get("tag", ())],
             query=form.address()[1:],
             folders=folders,
             folders_left_out=folders_left_out,
@@ -93,7 +92,13 @@ class ListPage(StudioPage):
         starred = find_stars(self.kind, list(stored), self.caller)
         notes = additions.list_notes(self.caller, self.kind, stored)
         return [
-            Row.of(self.kind, entry, self.caller, starred.get(entry.id), notes.get(entry.id, ()))
+            Row(
+                kind=self.kind,
+                entry=entry,
+                caller=self.caller,
+                star=starred.get(entry.id),
+                notes=notes.get(entry.id, ()),
+            )
             for entry in entries
         ]
 
@@ -160,9 +165,9 @@ class StarPage(ResourcePage):
 
 FIELDS: Final = ("name", "id", "workspace", "text", "choice")
 _USUAL_ID: Final = re.compile(r"[A-Za-z0-9._/-]*")
-"""Ids may hold nearly everything; only with these characters addresses and programs show them as they are."""
+"""Ids can contain nearly all characters; only with these do addresses and programs show them unchanged."""
 _MAX_TOLD: Final = 60
-"""The length of a name in the message that its resource is saved."""
+"""The maximum length of a name in the message that its resource is saved."""
 _SPELT_OUT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 LINE_BREAK: Final = "\r\n"
 """The line break that browsers send."""
@@ -171,9 +176,9 @@ LINE_BREAK: Final = "\r\n"
 def errors_at_fields(
     error: Invalid | IdTaken | Forbidden, fields: Mapping[str, str]
 ) -> tuple[dict[str, str], int]:
-    """Return the errors of a verb that makes a resource, by field, and the status of the answer.
+    """Return the errors of a verb that creates a resource, by field, and the status of the answer.
 
-    `fields` are the fields of the form, by the names that the verb has for them, where these differ.
+    `fields` are the fields of the form, by the verb's names for them, if these differ.
     """
     if isinstance(error, Invalid):
         return {fields.get(issue.field, issue.field): issue.message for issue in error.issues}, 400
@@ -192,23 +197,23 @@ class CreatePage(StudioPage):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Save the first version as a draft and open it; after an error, show the form again."""
-        given = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
+        typed = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
         if request.POST.get("then") == unsaved.RESTORE:
-            return self._form(given, {}, self._workspaces(), restored=True)
-        resource_id = given["id"].strip()
+            return self._form(typed, {}, self._workspaces(), restored=True)
+        resource_id = typed["id"].strip()
         if not _USUAL_ID.fullmatch(resource_id) and request.POST.get("unusual") != resource_id:
-            return self._form(given, {}, self._workspaces(), status=400, unusual=resource_id)
+            return self._form(typed, {}, self._workspaces(), status=400, unusual=resource_id)
         choice = self.kind.words.first_choice
-        beginning: Config = {"name": given["name"].strip()}
+        beginning: Config = {"name": typed["name"].strip()}
         if choice is None:
-            beginning[self.kind.text_field] = given["text"]
+            beginning[self.kind.text_field] = typed["text"]
         else:
-            beginning |= {choice.field: given["choice"], **choice.begins(given["choice"])}
+            beginning |= {choice.field: typed["choice"], **choice.begins(typed["choice"])}
         try:
-            made = self.kind.collection.create(
+            resolved = self.kind.collection.create(
                 beginning,
                 id=resource_id or None,
-                workspace=given["workspace"] or None,
+                workspace=typed["workspace"] or None,
                 publish=False,
                 by=self.caller,
             )
@@ -216,10 +221,10 @@ class CreatePage(StudioPage):
             first = self.kind.text_field if choice is None else choice.field
             fields = {"workspaceId": "workspace", first: "text" if choice is None else "choice"}
             errors, status = errors_at_fields(error, fields)
-            return self._form(given, errors, self._workspaces(), status=status)
-        resource_id = made.resource.pk
+            return self._form(typed, errors, self._workspaces(), status=status)
+        resource_id = resolved.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
-        message %= {"name": shortened(given["name"].strip(), _MAX_TOLD)}
+        message %= {"name": shortened(typed["name"].strip(), _MAX_TOLD)}
         return self.go(self.kind.address("change", resource_id), message)
 
     def _workspaces(self) -> list[tuple[str, str]]:
@@ -237,11 +242,11 @@ class CreatePage(StudioPage):
     ) -> HttpResponse:
         others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
         words = self.kind.words
-        asked = self.kind.text_field if words.first_choice is None else words.first_choice.field
+        first_field = self.kind.text_field if words.first_choice is None else words.first_choice.field
         return self.page(
             "studio/resources/create.html",
             title=str(words.new),
-            asked=words_of(asked, words.fields),
+            asked=words_of(first_field, words.fields),
             status=status,
             kind=self.kind,
             list_address=self.kind.address("changelist"),
@@ -256,12 +261,12 @@ class CreatePage(StudioPage):
 
 
 def usual_id(text: str) -> str:
-    """Return an id of usual characters that is like a text: `grosses-ae` for `Großes Ä!`; may be empty."""
+    """Return an id of usual characters that resembles a text: `grosses-ae` for `Großes Ä!`; may be empty."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text.lower()).translate(_SPELT_OUT))
     segments = (
         re.sub(r"[^a-z0-9._]+", "-", re.sub(r"[^\x00-\x7f]", "", segment)) for segment in plain.split("/")
     )
-    return "/".join(found for segment in segments if (found := segment.strip("-._")))
+    return "/".join(name for segment in segments if (name := segment.strip("-._")))
 
 
 COPIED_FIELDS: Final = ("id", "name", "workspace", "proposed")
@@ -275,14 +280,14 @@ class DuplicatePage(ResourcePage):
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Create the copy and open it; after an error, show the form with the reason."""
-        given = {name: request.POST.get(name, "").strip() for name in COPIED_FIELDS}
+        typed = {name: request.POST.get(name, "").strip() for name in COPIED_FIELDS}
         try:
-            made = self._copy(given)
+            copy = self._copy(typed)
         except (Invalid, IdTaken, Forbidden) as error:
             errors, status = errors_at_fields(error, {"newId": "id", "workspaceId": "workspace"})
-            return self._form(given, errors, status=status)
+            return self._form(typed, errors, status=status)
         message = _("“%(name)s” is copied. The copy is a draft, and has no live version.")
-        return self.go(self.kind.address("change", made.resource.pk), message % {"name": self.summary.name})
+        return self.go(self.kind.address("change", copy.resource.pk), message % {"name": self.summary.name})
 
     @property
     def source(self) -> VersionedResource:
@@ -291,14 +296,14 @@ class DuplicatePage(ResourcePage):
             raise NotFound("This agent is exactly as its code defines it: nothing of it is stored here.")
         return self.resource
 
-    def _copy(self, given: Mapping[str, str]) -> Resolved[Any]:
+    def _copy(self, typed: Mapping[str, str]) -> Resolved[Any]:
         """Create the copy; an unchanged proposed id may be replaced by any similar free one."""
         source = self.source
         drafts = self.may(Right.READ_DRAFTS)
-        name = given["name"] or _("%(name)s (copy)") % {"name": self.summary.name}
-        ids = [given["id"]]
-        if given["id"] == given["proposed"]:
-            ids += [f"{given['id']}-{number}" for number in range(2, _MAX_TRIES)]
+        name = typed["name"] or _("%(name)s (copy)") % {"name": self.summary.name}
+        ids = [typed["id"]]
+        if typed["id"] == typed["proposed"]:
+            ids += [f"{typed['id']}-{number}" for number in range(2, _MAX_TRIES)]
         for new_id in ids:
             try:
                 return self.collection.clone(
@@ -306,7 +311,7 @@ class DuplicatePage(ResourcePage):
                     new_id,
                     Selector(version_id=source.current.version_id) if drafts else PUBLISHED,
                     name=name,
-                    workspace=given["workspace"] or None,
+                    workspace=typed["workspace"] or None,
                     by=self.caller,
                 )
             except IdTaken:
@@ -320,7 +325,7 @@ class DuplicatePage(ResourcePage):
         workspaces = workspace_choices(Right.SAVE, self.caller)
         if not workspaces:
             raise Forbidden("You may not save drafts in any workspace.")
-        said = {field: translated(message) for field, message in (errors or {}).items()}
+        messages = {field: translated(message) for field, message in (errors or {}).items()}
         return self.page(
             "studio/resources/duplicate.html",
             title=_("Duplicate %(name)s") % {"name": self.summary.name},
@@ -329,8 +334,8 @@ class DuplicatePage(ResourcePage):
                 "name": _("%(name)s (copy)") % {"name": self.summary.name},
                 **{name: value for name, value in given.items() if value or name != "name"},
             },
-            errors=said,
-            others=[message for field, message in said.items() if field not in COPIED_FIELDS],
+            errors=messages,
+            others=[message for field, message in messages.items() if field not in COPIED_FIELDS],
             workspaces=workspaces,
-            duplicate="",  # the page shows it already
+            duplicate="",  # the page already shows it
         )

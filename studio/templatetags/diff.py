@@ -90,7 +90,7 @@ def marked(spans: Iterable[Span]) -> SafeString:
 
 
 def shown(text: str) -> str:
-    """Return a text as HTML, with a mark in place of each character that a reader would not see."""
+    """Return a text as HTML, with a mark in place of each invisible character."""
     pieces, end = [], 0
     for run in invisible_runs(text):
         pieces.append(escape(text[end : run.position]))

@@ -54,7 +54,7 @@ def with_placeholders(text: str) -> SafeString:
 
 @register.inclusion_tag("studio/editing/marked.html", takes_context=True)
 def marked(context: template.Context, field: str) -> dict[str, Any]:
-    """Return the words in a field that other applications' panels are about, each with its control."""
+    """Return the words in a field to which other applications' panels refer, each with its control."""
     offered: Iterable[Panel] = context.get("panels") or ()
     marks = [mark for panel in offered if panel.field == field for mark in panel.marks]
     return {"name": field, "marks": [(control_of_text(mark.path), mark) for mark in marks]}
@@ -74,7 +74,7 @@ def _row_buttons(what: str, moves: bool, _language: str | None) -> str:  # noqa:
 
 @register.simple_tag
 def conditions(rules: dict[str, Any] | None, what: str = "shown") -> str:
-    """Return when something is `shown`, `used` or `offered`, as a sentence; empty if always."""
+    """Return the sentence when something is `shown`, `used` or `offered`; empty if always."""
     return sentence(rules, what) if in_words(rules) else ""
 
 

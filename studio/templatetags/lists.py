@@ -22,7 +22,7 @@ _REFERENCE: Final = re.compile(r"\[([^\[\]]+)\]")
 
 @register.filter
 def with_block_names(excerpt: str) -> SafeString:
-    """Return the excerpt of instructions with the names of prompt blocks in place of their ids."""
+    """Return the excerpt of instructions with the names of prompt blocks instead of their ids."""
     parts = _REFERENCE.split(excerpt)  # texts, and between them ids
     return format_html_join(
         "",

@@ -67,14 +67,14 @@ def version_link(
     """
     if version is None:
         return ""
-    address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
+    address = context["kind"].address("version", context["summary"].entry.id, version.version_id)
     name = reference_to(version) if is_within else title_of(version)
     return format_html('<a class="link" href="{}">{}</a>', address, name)
 
 
 @register.simple_tag
 def saved_by(version: Snapshot, place: str = Place.ALONE) -> SafeString:
-    """Return who saved a version. The author of a commit need not be the account with this name."""
+    """Return the author of a version. The author of a commit need not be the account with this name."""
     if version.commit is not None:
         return person(version.author_name, place, is_account=False)
     return person(getattr(version, "author", None) or version.author_name, place)
@@ -100,7 +100,7 @@ def state_chip(state: StateWords) -> SafeString:
 def star_button(star: Star, name: str) -> SafeString:
     """Return the star button of a resource.
 
-    It submits the frame's form `post`, so it may stand inside another form.
+    It submits the frame's form `post`, so it can be inside another form.
     """
     return format_html(
         '<button class="star" type="submit" form="post" formaction="{}" name="starred" value="{}"'
@@ -130,7 +130,7 @@ def files_of(panels: Iterable[Panel], files: str) -> list[str]:
 
 @register.simple_tag
 def when(moment: datetime.datetime) -> SafeString:
-    """Return how long ago a time is, or the day and the time if that is a day or more."""
+    """Return the time elapsed since a time, or the day and the time if that is a day or more."""
     return time_element(moment, spoken(moment, timezone.now()))
 
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from django import forms
-from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -108,14 +107,14 @@ class KeyRow:
 
     @property
     def limits(self) -> str:
-        """What it is limited to besides its role; empty if nothing."""
+        """Its limits besides its role; empty if none."""
         actions = [str(ACTIONS.get(Action(action), action)) for action in self.key.actions or ()]
         prefix = _("only %(prefix)s…") % {"prefix": self.key.id_prefix} if self.key.id_prefix else ""
         return " · ".join(filter(None, (", ".join(actions), prefix)))
 
     @property
     def expiry(self) -> SafeString:
-        """When it expires, as HTML; the last day where it is valid until the end of one. Empty for never."""
+        """The expiry as HTML; the last day if it is valid until the end of a day. Empty for never."""
         at = self.key.expires_at
         if at is None:
             return SafeString()
@@ -154,16 +153,16 @@ class KeysPage(FormPage, WorkspacePage):
         shown_once.show_next(self.request, response, f"key of {self.workspace_id}", secret)
         return response
 
-    def form(self, *data: Any) -> KeyForm:
+    def form(self, data: Any = None) -> KeyForm:
         self.verbs.find(self.workspace_id, by=self.caller)
         accounts = self.verbs.service_accounts(by=self.caller).filter(workspace=self.workspace_id)
         names = [account.user.get_username() for account in accounts]
-        return KeyForm(*data, initial={"owner": self.request.GET.get("owner", "")}, service_accounts=names)
+        return KeyForm(data, initial={"owner": self.request.GET.get("owner", "")}, service_accounts=names)
 
     def context(self) -> dict[str, Any]:
         reaching = self.editor.key.of_workspace(self.workspace_id, by=self.caller)
         keys = reaching.filter(workspace=self.workspace_id)
-        page: Page[ApiKey] = Paginator(keys, PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(keys, PER_PAGE)
         return {
             "page": page,
             "rows": [
@@ -184,7 +183,7 @@ class UnlimitedKeysPage(AdministrationPage):
         if scope is not None and not scope:
             raise Forbidden(_("You may not administer any workspace."))
         unlimited = self.editor.key.unlimited(by=self.caller)
-        page: Page[ApiKey] = Paginator(unlimited, PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(unlimited, PER_PAGE)
         rows, reach = [], self.editor.key.reach(list(page.object_list), by=self.caller)
         for key in page.object_list:
             workspaces = reach[key.pk]

@@ -10,9 +10,8 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth import get_user_model
-from django.core.paginator import Page, Paginator
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from studio import shown_once
 from studio.limits import shortened
 from studio.named import Place, person_name
-from studio.pages import FormPage
+from studio.pages import ActionPage, FormPage
 from studio.views import StudioPage
 from studio.workspaces.keys import KeyRow
 from studio.workspaces.names import NAMES, role_name
@@ -55,7 +54,7 @@ class Person:
 
 
 def people_address(workspace_id: str, *, invites: bool = False, persons: bool = False) -> str:
-    """Return the address that offers members of a workspace; with `invites`, people who are none yet.
+    """Return the address that suggests members of a workspace; with `invites`, people who are not members.
 
     With `persons` it offers no service accounts.
     """
@@ -64,14 +63,14 @@ def people_address(workspace_id: str, *, invites: bool = False, persons: bool = 
 
 
 class PeoplePage(StudioPage):
-    """People, as JSON: `?workspace=acme&q=gr` for those who work there, `?inviting=acme` for others."""
+    """People, as JSON: `?workspace=acme&q=gr` for its members, `?inviting=acme` for others."""
 
     def get(self, request: HttpRequest) -> JsonResponse:
         """Return the first people whose user name or full name has the text, each once."""
         given = {name: str(value).replace("\x00", "") for name, value in request.GET.items()}
         text = given.get("q", "").strip()
         if "inviting" in given:
-            # Memberships elsewhere of people who are no members; only in workspaces in common.
+            # Memberships in other workspaces of people who are not members; only in common workspaces.
             workspace_id = given["inviting"]
             self.editor.workspace.find(workspace_id, right=Right.ADMINISTER, by=self.caller)
             elsewhere = Membership.objects.filter(within("workspace", self.caller.scope(Right.READ_DRAFTS)))
@@ -107,10 +106,26 @@ def _first(memberships: Any, text: str) -> Iterable[Person]:
 PER_PAGE: Final = 50
 
 
-class MembersPage(FormPage, WorkspacePage):
-    """The members with their roles, the pending invitations, and a form for another one."""
+class InvitingPage(WorkspacePage):
+    """A page that can create the link of an invitation."""
 
     asks_password_again = True
+
+    def show_link(self, invitation: Invitation, token: str) -> HttpResponse:
+        """Go to the list of members, which shows the invitation's link once, and how to accept it."""
+        response = self.go(self.address("members"))
+        link = {
+            "address": self.request.build_absolute_uri(invitation_address(token)),
+            "username": invitation.username,
+            "has_account": account(invitation.username) is not None,
+        }
+        shown_once.show_next(self.request, response, f"invitation to {self.workspace_id}", link)
+        return response
+
+
+class MembersPage(FormPage, InvitingPage):
+    """The members with their roles, the pending invitations, and a form for another one."""
+
     form_class = InviteForm
     template = "studio/workspaces/members.html"
     title = gettext_lazy("Members")
@@ -128,22 +143,9 @@ class MembersPage(FormPage, WorkspacePage):
             *self.editor.invitation.invite(self.workspace_id, username, role, mail=mail, by=self.caller)
         )
 
-    def show_link(self, invitation: Invitation, token: str) -> HttpResponse:
-        """Go to the list, which shows the invitation's link once, and how to accept it."""
-        response = self.go(self.address("members"))
-        link = {
-            "address": self.request.build_absolute_uri(invitation_address(token)),
-            "username": invitation.username,
-            "has_account": account(invitation.username) is not None,
-        }
-        shown_once.show_next(self.request, response, f"invitation to {self.workspace_id}", link)
-        return response
-
     def context(self) -> dict[str, Any]:
-        members = self.verbs.members(self.workspace_id, by=self.caller)
-        page: Page[Membership] = Paginator(members, PER_PAGE).get_page(self.request.GET.get("page"))
         return {
-            "page": page,
+            "page": self.paginate(self.verbs.members(self.workspace_id, by=self.caller), PER_PAGE),
             "pending": list(self.editor.invitation.pending(self.workspace_id, by=self.caller)),
             "roles": NAMES.items(),
             "members_address": self.address("members"),
@@ -152,17 +154,20 @@ class MembersPage(FormPage, WorkspacePage):
         }
 
 
-class MemberPage(MembersPage):
+class MemberPage(InvitingPage):
+    """A page about the member, or the invited person, in the address."""
+
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().setup(request, *args, **kwargs)
         self.username = unquote(kwargs["member"])
 
     @property
-    def named(self) -> str:
+    def display_name(self) -> str:
         return person_name(self.username, Place.NAMED)
 
-    def refuse(self, problem: str) -> HttpResponseRedirect:
-        message = _("Nothing was changed: %(problem)s") % {"problem": problem % {"person": self.named}}
+    def refuse(self, problem: str) -> HttpResponse:
+        problem %= {"person": self.display_name}
+        message = _("Nothing was changed: %(problem)s") % {"problem": problem}
         return self.go(self.address("members"), message, level=messages.ERROR)
 
     def failed(self, error: VersioningError) -> HttpResponse:
@@ -181,27 +186,31 @@ class RolePage(MemberPage):
         if role not in list(Role):
             return self.refuse(_("%(person)s needs one of the four roles."))
         changed = self.verbs.change_role(self.workspace_id, self.username, Role(role), by=self.caller)
-        is_own = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
-        address = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
-        words = {"person": self.named, "role": role_name(changed.role)}
+        has_left_page = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
+        address = reverse(f"{ROUTE}changelist") if has_left_page else self.address("members")
+        words = {"person": self.display_name, "role": role_name(changed.role)}
         return self.go(address, _("%(person)s now has the role %(role)s.") % words)
 
 
-class RemovePage(MemberPage):
-    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        return self.page(
-            "studio/workspaces/remove.html",
-            title=_("Remove %(person)s?") % {"person": self.named},
-            username=self.named,
-            back_address=self.address("members"),
-        )
+class RemovePage(ActionPage, MemberPage):
+    back_page = "members"
+    template = "studio/workspaces/remove.html"
 
-    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        self.verbs.remove(self.workspace_id, self.username, by=self.caller)
+    @property
+    def title(self) -> str:
+        return _("Remove %(person)s?") % {"person": self.display_name}
+
+    @property
+    def done_address(self) -> str:
         is_own = self.username == self.caller.username and self.caller.everywhere is None
-        address = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
-        message = _("%(person)s is no longer a member of this workspace.") % {"person": self.named}
-        return self.go(address, message)
+        return reverse(f"{ROUTE}changelist") if is_own else self.back_address
+
+    def context(self) -> dict[str, Any]:
+        return {"username": self.display_name}
+
+    def act(self) -> str:
+        self.verbs.remove(self.workspace_id, self.username, by=self.caller)
+        return _("%(person)s is no longer a member of this workspace.") % {"person": self.display_name}
 
 
 class InvitationLinkPage(MemberPage):
@@ -213,17 +222,17 @@ class InvitationLinkPage(MemberPage):
         return self.show_link(*self.editor.invitation.renew(self.workspace_id, self.username, by=self.caller))
 
 
-class WithdrawPage(MemberPage):
+class WithdrawPage(ActionPage, MemberPage):
     http_method_names = ("post",)
+    back_page = "members"
 
-    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
+    def act(self) -> str:
         self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
-        message = _("%(person)s is no longer invited.") % {"person": self.username}
-        return self.go(self.address("members"), message)
+        return _("%(person)s is no longer invited.") % {"person": self.username}
 
 
 MAX_ROLES: Final = 6
-"""How many roles the list shows of a person."""
+"""The number of roles of a person in the list."""
 MAX_KEYS: Final = 200
 
 
@@ -232,10 +241,10 @@ def access_address(username: str) -> str:
 
 
 class AccessPage(AdministrationPage):
-    """The members of the workspaces that the caller administers; with `?person=`, what one of them may do.
+    """The members of the workspaces that the caller administers; with `?person=`, the access of one of them.
 
-    Everyone sees what they may do themselves. Roles and keys in workspaces that the caller does not
-    administer are missing from what admins see of others.
+    Everyone sees their own access. Admins do not see other people's roles and keys in workspaces that they do
+    not administer.
     """
 
     def get(self, request: HttpRequest) -> HttpResponse:
@@ -260,7 +269,7 @@ class AccessPage(AdministrationPage):
         name = model.USERNAME_FIELD
         people = model._default_manager.filter(condition)
         people = people.filter(contains_words([name, *name_fields()], text)).order_by(ByName(name), name)
-        page: Any = Paginator(people, PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(people, PER_PAGE)
         users = list(page.object_list)
         roles = self._roles(members.filter(user__in=users))
         return self.page(
@@ -298,7 +307,7 @@ class AccessPage(AdministrationPage):
         if not (is_own or is_root or roles):
             raise NotFound
         mine, unlimited = self.editor.key.listed(by=self.caller), self.editor.key.unlimited(by=self.caller)
-        keys = {key.pk: key for found in (mine, unlimited) for key in found.filter(owner=user)[:MAX_KEYS]}
+        keys = {key.pk: key for keys_of in (mine, unlimited) for key in keys_of.filter(owner=user)[:MAX_KEYS]}
         rows = [KeyRow(key=key) for key in keys.values()]
         return self.page(
             "studio/workspaces/access.html",

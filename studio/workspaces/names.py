@@ -1,4 +1,4 @@
-"""The names of roles and workspaces; lists about several workspaces, and the part of each by itself."""
+"""The names of roles and workspaces; lists about several workspaces, grouped by workspace."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def by_workspace(
     items: Iterable[T], workspace_of: Callable[[T], str], names: dict[str, str]
 ) -> list[OfWorkspace[T]]:
     """Return the items by workspace; workspaces and items keep the order in which they come."""
-    found: dict[str, list[T]] = {}
+    groups: dict[str, list[T]] = {}
     for item in items:
-        found.setdefault(workspace_of(item), []).append(item)
+        groups.setdefault(workspace_of(item), []).append(item)
     return [
         OfWorkspace(id=workspace_id, name=names.get(workspace_id, workspace_id), items=own)
-        for workspace_id, own in found.items()
+        for workspace_id, own in groups.items()
     ]
 
 
@@ -67,9 +67,9 @@ CHOICES: Final[list[tuple[str, Promise]]] = [
     (Role.PUBLISHER.value, _("Publisher: also publishes")),
     (Role.ADMIN.value, _("Admin: also members and keys")),
 ]
-"""The roles with what they allow, for forms."""
+"""The roles with their permissions, for forms."""
 
 
 def role_name(role: str | None) -> str:
-    """Return the name of a role; for a key without one, that the owner's role counts."""
+    """Return the name of a role; for a key without one, that it has its owner's role."""
     return str(NAMES[role]) if role is not None else str(_("as its owner"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import messages
 from django.contrib.admin.utils import quote, unquote
 from django.core.validators import MaxValueValidator
 from django.http import HttpRequest, HttpResponse
@@ -22,8 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from studio import additions, site
 from studio.extensions import WorkspaceTab
 from studio.navigation import Link, Row
-from studio.pages import FormPage
-from studio.pages import add_errors as add_errors  # noqa: PLC0414  extensions import it from here
+from studio.pages import ActionPage, FormPage
 from studio.permissions import EditorAdmin
 from studio.translation import translated
 from studio.views import StudioPage
@@ -128,9 +126,14 @@ class WorkspacePage(AdministrationPage):
         super().setup(request, *args, **kwargs)
         self.workspace_id = unquote(kwargs["workspace"])
 
+    @property
+    def scope(self) -> Mapping[str, str]:
+        """The events in the workspace, for `listen`."""
+        return {"workspace_id": self.workspace_id}
+
     @cached_property
     def workspace(self) -> Workspace:
-        """The workspace; raises `NotFound` and `Forbidden` for people who may not open the page."""
+        """The workspace; raises `NotFound` and `Forbidden` for people who cannot open the page."""
         return self.verbs.find(self.workspace_id, right=self.right, by=self.caller)
 
     def may(self, right: Right) -> bool:
@@ -179,13 +182,13 @@ class WorkspacesPage(AdministrationPage):
     """The workspaces that the caller administers, and the roles in the others."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        found = with_member_counts(self.verbs.list(by=self.caller))
+        administered = with_member_counts(self.verbs.list(by=self.caller))
         others = memberships_beyond(Right.ADMINISTER, by=self.caller)
         admins = list_admins((other.workspace_id for other in others), by=self.caller)
         return self.page(
             "studio/workspaces/list.html",
             title=gettext("Workspaces"),
-            workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
+            workspaces=[(workspace, address("members", workspace.pk)) for workspace in administered],
             others=[
                 (
                     other,
@@ -196,8 +199,8 @@ class WorkspacesPage(AdministrationPage):
                 for other in others
             ],
             activity_address=reverse("studio:activity"),
-            keys_address=reverse(f"{ROUTE}unlimited_keys") if found else "",
-            silence=WorkerHeartbeat.objects.silence() if found else None,
+            keys_address=reverse(f"{ROUTE}unlimited_keys") if administered else "",
+            silence=WorkerHeartbeat.objects.silence() if administered else None,
             may_create=self.admin.has_add_permission(self.request),
             add_address=reverse(f"{ROUTE}add"),
         )
@@ -220,29 +223,29 @@ class CreateWorkspacePage(FormPage, AdministrationPage):
         return {"list_address": reverse(f"{ROUTE}changelist")}
 
 
-class RenamePage(WorkspacePage):
+class RenamePage(ActionPage, WorkspacePage):
     http_method_names = ("post",)
+    back_page = "members"
+    refusals = (Invalid,)
 
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        try:
-            renamed = self.verbs.rename(self.workspace_id, request.POST.get("name", ""), by=self.caller)
-        except Invalid as error:
-            problem = {"problem": translated(error.issues[0].message)}
-            message = gettext("Nothing was changed: the name %(problem)s.") % problem
-            return self.go(self.address("members"), message, level=messages.ERROR)
-        message = gettext("The workspace is now called %(name)s.") % {"name": renamed.name}
-        return self.go(self.address("members"), message)
+    def act(self) -> str:
+        workspace = self.verbs.rename(self.workspace_id, self.request.POST.get("name", ""), by=self.caller)
+        return gettext("The workspace is now called %(name)s.") % {"name": workspace.name}
+
+    def refusal_in_words(self, error: Any) -> str:
+        problem = {"problem": translated(error.issues[0].message)}
+        return gettext("Nothing was changed: the name %(problem)s.") % problem
 
 
 MAX_ASKED: Final = 3
-"""How many admins a refusal names, and of how many workspaces."""
+"""The maximum number of admins, and of workspaces, named in a refusal."""
 
 
 def no_drafts(caller: Caller) -> Forbidden:
     """Return the refusal of pages about drafts in all workspaces, which names admins of the caller's own."""
     workspaces = workspaces_with(Right.READ, by=caller).values_list("pk", flat=True)[:MAX_ASKED]
-    found = list_admins(list(workspaces), by=caller)
-    names = list(dict.fromkeys(name for admins in found.values() for name in admins))[:MAX_ASKED]
+    admins_of = list_admins(list(workspaces), by=caller)
+    names = list(dict.fromkeys(name for admins in admins_of.values() for name in admins))[:MAX_ASKED]
     if not names:
         return Forbidden("You may not read drafts in any workspace.")
     return Forbidden(
@@ -250,25 +253,33 @@ def no_drafts(caller: Caller) -> Forbidden:
     )
 
 
-class ListingPage(WorkspacePage):
-    """A list of what is in one workspace; without one in its address, of what is in all.
+SHOW: Final = "show"
+"""The parameter of a list that names the part to show."""
 
-    That page can be narrowed to a workspace by the query. It lists workspaces where the caller has the right
-    of the page, and nothing of any other.
+
+class ListingPage(WorkspacePage):
+    """A list of the content of one workspace or, without one in its address, of all.
+
+    That page can be narrowed to a workspace by the query. It covers only workspaces where the caller has the
+    right of the page.
     """
 
     right = Right.READ_DRAFTS
+    parts: Mapping[str, StrOrPromise] = {}
+    """The titles of the parts of the list, by the value of `show` in the query; the first is the default."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         self.is_across = "workspace" not in kwargs
-        chosen = quote(request.GET.get("workspace", "")) if self.is_across else kwargs["workspace"]
-        super().setup(request, *args, **{**kwargs, "workspace": chosen})
+        workspace = quote(request.GET.get("workspace", "")) if self.is_across else kwargs["workspace"]
+        super().setup(request, *args, **{**kwargs, "workspace": workspace})
+        shown = request.GET.get(SHOW, "")
+        self.part = shown if shown in self.parts else next(iter(self.parts), "")
 
     @cached_property
     def listed_id(self) -> str | None:
         """The workspace whose content is listed; None for all.
 
-        Raises `NotFound` and `Forbidden` for people who may not open the page, so ask for it first.
+        Raises `NotFound` and `Forbidden` for people who cannot open the page, so read it first.
         """
         if self.workspace_id or not self.is_across:
             return self.workspace.pk
@@ -292,10 +303,21 @@ class ListingPage(WorkspacePage):
 
     def query(self, **values: str) -> str:
         """Return the query of the page with these values, which keeps the chosen workspace."""
-        kept = {"workspace": self.listed_id} if self.is_across and self.listed_id is not None else {}
-        return urlencode({name: value for name, value in {**kept, **values}.items() if value})
+        chosen = {"workspace": self.listed_id} if self.is_across and self.listed_id is not None else {}
+        return urlencode({name: value for name, value in {**chosen, **values}.items() if value})
+
+    def part_query(self, part: str) -> dict[str, str]:
+        """Return the values of the query for a part of the list."""
+        return {} if part == next(iter(self.parts)) else {SHOW: part}
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
+        if self.parts:
+            choices = [
+                (name, f"?{self.query(**self.part_query(part))}", part == self.part)
+                for part, name in self.parts.items()
+            ]
+            own = self.part_query(self.part)
+            context |= {"show": self.part, "choices": choices, "query": self.query(**own), "kept": own}
         if not self.is_across:
             return super().page(template, title=title, status=status, **context)
         names = self.workspace_names

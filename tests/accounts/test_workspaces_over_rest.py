@@ -108,7 +108,7 @@ def test_a_workspace_with_an_earlier_id_does_not_show_the_earlier_log(cast: Cast
 @pytest.mark.parametrize(
     ("kind", "moment"),
     [
-        pytest.param(AGENTS, (gate, "_needed"), marks=pytest.mark.postgresql),
+        pytest.param(AGENTS, (gate, "_find_needed_checks"), marks=pytest.mark.postgresql),
         pytest.param(PROMPT_BLOCKS, (OpenTransaction, "write"), marks=pytest.mark.postgresql),
         (PROMPT_BLOCKS, (creating, "_insert")),
     ],

@@ -113,7 +113,7 @@ def test_a_setting_that_cannot_be_read_stops_the_start(settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.api.test_providers.framework"
     for value, sentence in (
         ("{", "EDITOR_PROVIDERS is not JSON"),
-        ({"in-house": {"kind": "openai"}}, "'in-house', which the framework has, too"),
+        ({"in-house": {"kind": "openai"}}, "'in-house', which the framework also defines"),
     ):
         settings.EDITOR_PROVIDERS = value
         [problem] = check_values()

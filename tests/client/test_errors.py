@@ -122,7 +122,7 @@ def test_a_write_waits_for_a_slow_server_until_the_timeout(connect: Clients, ser
     for write in ("update", "create", "generate"):
         server.does(silence)
         client = connect(server.url, timeout=IMPATIENT, run_timeout=IMPATIENT)
-        with pytest.raises(Unreachable, match="No one knows whether it was done") as raised:
+        with pytest.raises(Unreachable, match="It is unknown whether it was done") as raised:
             WRITES[write](client)
         assert (raised.value.code, raised.value.status, len(server.asked)) == ("timeout", None, 1)
 

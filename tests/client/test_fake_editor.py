@@ -373,10 +373,10 @@ def test_unsupported_requests_are_named(fake: Conversation) -> None:
         ("POST", "/webhooks", "not_in_fake_editor", "webhooks"),
         ("GET", "/events/stream", "not_in_fake_editor", "stream"),
         ("GET", "/stored/agents?metadata=x", "not_in_fake_editor", "'metadata'"),
-        ("DELETE", "/stored/agents/a?ifUnused=true", "not_in_fake_editor", "uses"),
-        ("GET", "/events?limit=0", "not_in_fake_editor", "inside of a field"),
+        ("DELETE", "/stored/agents/a?ifUnused=true", "not_in_fake_editor", "dependents"),
+        ("GET", "/events?limit=0", "not_in_fake_editor", "content of a field"),
         ("GET", "/agents/b", None, ""),
-        ("GET", "/agents/c", None, "inside of a field"),
+        ("GET", "/agents/c", None, "content of a field"),
     ):
         answer = fake(method, path)
         assert fake.said[-1][2] == 501 and word in answer["error"]

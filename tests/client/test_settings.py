@@ -105,7 +105,7 @@ class TestAGivenHttpxClient:
 
 def warned(kind: Any, url: str, own: Any, **settings: Any) -> Any:
     """Return a client that was given one of httpx."""
-    with pytest.warns(DeprecationWarning, match="taken until 0.3"):
+    with pytest.warns(DeprecationWarning, match="accepted until 0.3"):
         return kind(url, api_key="ek_test", retries=0, http_client=own, **settings)
 
 
@@ -159,7 +159,7 @@ class TestARefusedKey:
                 found = agent.details()
                 assert (found.instructions, found.stale) == ("one", True)
         assert [line.message for line in caplog.records] == [
-            "The key is not valid. What this key has read before is served as stale."
+            "The key is not valid. Earlier answers to this key are served as stale."
         ]
         server.does(record())
         assert agent.details().stale is False

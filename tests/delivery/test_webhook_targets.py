@@ -284,7 +284,7 @@ def test_a_receiver_that_is_not_understood_is_reported_when_the_service_starts(
 ) -> None:
     setattr(settings, setting, [entry])
     [problem] = check_values()
-    assert problem.msg.startswith(f"{setting}: {entry!r} is no IP address, CIDR or host name")
+    assert problem.msg.startswith(f"{setting}: {entry!r} is not an IP address, CIDR or host name")
 
 
 def test_an_invalid_network_is_reported_when_the_service_starts(settings: Any) -> None:
@@ -292,10 +292,10 @@ def test_an_invalid_network_is_reported_when_the_service_starts(settings: Any) -
     assert check_values() == []
     settings.EDITOR_WEBHOOK_ALLOW = ["10.0.0.0/33"]
     [problem] = check_values()
-    assert "'10.0.0.0/33' is no CIDR" in problem.msg
+    assert "'10.0.0.0/33' is not a CIDR" in problem.msg
     settings.EDITOR_WEBHOOK_ALLOW, settings.EDITOR_WEBHOOK_DENY = [], ["10.0.0.0/33"]
     [problem] = check_values()
-    assert "EDITOR_WEBHOOK_DENY: '10.0.0.0/33' is no CIDR" in problem.msg
+    assert "EDITOR_WEBHOOK_DENY: '10.0.0.0/33' is not a CIDR" in problem.msg
 
 
 # At creation and at every attempt

@@ -131,7 +131,7 @@ def test_python_values_that_json_cannot_hold_are_refused() -> None:
         "\ud800",
         "\0",
     ):
-        with pytest.raises(ValueError, match="holds "):
+        with pytest.raises(ValueError, match=r"holds |contains "):
             canonical.check(value)
 
 

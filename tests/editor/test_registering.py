@@ -103,7 +103,7 @@ def test_settings_of_applications_are_read_like_those_of_the_project(
 
 def test_a_setting_of_a_kind_that_cannot_be_read_is_refused_at_the_start() -> None:
     wrong = Setting("EDITOR_PILOTS", {}, "the pilots by name")
-    with pytest.raises(ValueError, match=r"EDITOR_PILOTS has the kind dict; possible are bool, int, float"):
+    with pytest.raises(ValueError, match=r"EDITOR_PILOTS has the kind dict; allowed kinds: bool, int, float"):
         declare(wrong)
     assert wrong not in declared_settings()
 

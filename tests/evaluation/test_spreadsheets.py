@@ -209,7 +209,7 @@ def test_a_column_of_metadata_that_is_a_text_is_named(edgar: Visitor, alice: Api
     dataset = make_dataset(alice)
     looked = looks(edgar, dataset, b"Input;Tags;Metadata;id\nWas?;a, b;internal;q-1\n")
     assert looked.status_code == 200 and 'value="import"' not in looked.content.decode()
-    assert "metadata: has a value of its own" in words_of(looked)
+    assert "metadata: has its own value" in words_of(looked)
     assert "q-1 identifies the item and is not stored" in words_of(looked)
     fields = form_of(looked) | {"member-2": "metadata.", "key-2": "note"}
     imports(edgar, dataset, fields)
@@ -224,7 +224,7 @@ def test_a_cell_that_is_not_of_the_chosen_type_is_named(edgar: Visitor, alice: A
     wrong = edgar.post(
         page_of(dataset, "import"), **fields | {"type-1": "number", "type-2": "yesNo"}, do="look"
     )
-    assert "Row 2" in words_of(wrong) and "n: is no number: “many”" in words_of(wrong)
+    assert "Row 2" in words_of(wrong) and "n: is not a number: “many”" in words_of(wrong)
     assert "yes: is neither yes nor no: “perhaps”" in words_of(wrong)
     assert 'value="import"' not in wrong.content.decode()
     twice = edgar.post(page_of(dataset, "import"), **fields | {"key-2": "n"}, do="import")

@@ -77,7 +77,7 @@ def empty(file: Path) -> None:
 @pytest.mark.parametrize("damage", [cut, flip, exchange, empty, Path.unlink])
 def test_a_damaged_back_up_is_refused(backup: Path, damage: Callable[[Path], object]) -> None:
     damage(backup)
-    with pytest.raises(Unusable, match=r"is damaged|is no back-up|no file"):
+    with pytest.raises(Unusable, match=r"is damaged|is not a back-up|no file"):
         archive.read(backup, backup.with_name("read"))
 
 
@@ -103,7 +103,7 @@ def test_a_database_in_use_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("CREATE TABLE something (id)", "another program"), (None, "no SQLite database, or a damaged one")],
+    [("CREATE TABLE something (id)", "another program"), (None, "not an SQLite database, or is damaged")],
 )
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path, content: str | None, said: str) -> None:
     target = tmp_path / "target"

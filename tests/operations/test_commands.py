@@ -128,6 +128,11 @@ def test_the_demo_prints_how_to_get_in_and_holds_something_of_each_sort(db: None
         assert api.delete(kind.url("fresh")).status == 200
 
 
+def test_without_an_address_the_demo_prints_paths(db: None) -> None:
+    _, printed = run_demo()
+    assert "Studio   /studio/" in printed and "http" not in printed
+
+
 def test_the_demo_is_loaded_once_and_keeps_changes_by_people(db: None) -> None:
     first, _ = run_demo()
     deleted, edited, *_ = sorted(item["id"] for item in first.get(AGENTS.path).body["agents"])
@@ -189,9 +194,9 @@ def test_what_lies_under_an_earlier_secret_key_is_put_under_the_newest(
     state = json.loads(command("status", "--json"))
     assert (state["fallbacks"], set(state["keys"].values())) == (1, {"under a fallback"})
     said = command("rotate_keys")
-    assert said.count("encrypted again") == 3 and "1 signed again" in said and "may go" in said
+    assert said.count("encrypted again") == 3 and "1 signed again" in said and "you can remove" in said
     again = command("rotate_keys")
-    assert again.count("needs nothing") == 3 and "0 signed again" in again
+    assert again.count("unchanged") == 3 and "0 signed again" in again
 
     settings.SECRET_KEY_FALLBACKS = []
     assert client.get("/studio/").status_code == 200
@@ -212,5 +217,10 @@ def test_status_says_how_the_installation_is(cast: Cast) -> None:
     assert state["worker"] == {"running": False, "silentSince": None}
     WorkerHeartbeat.objects.beat("one")
     assert state["queues"].keys() >= {"delivery", "schedule"}
-    lines = dict(line.split(None, 1) for line in command("status").splitlines())
-    assert (lines["worker.running"], lines["worker.silentSince"]) == ("True", "-")
+    lines = dict(re.split(r":\s+", line, maxsplit=1) for line in command("status").splitlines())
+    assert (lines["Version"], lines["Log position"]) == (__version__, str(state["log"]["position"]))
+    assert (lines["Worker"], lines["Key of the editor's locks"]) == (
+        "running",
+        state["keys"]["versioning.LockKey"],
+    )
+    assert lines["Waiting webhook deliveries"] == "0 due, 0 in progress, 0 later"

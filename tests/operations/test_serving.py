@@ -60,7 +60,7 @@ def test_a_second_service_on_a_port_is_refused_and_the_first_continues(
     live_service: Service, address: str
 ) -> None:
     port = live_service.url.rpartition(":")[2]
-    assert f":{port} is taken" in refused(live_service, f"{address}:{port}")
+    assert f":{port} is in use" in refused(live_service, f"{address}:{port}")
     with connected(live_service) as api:
         assert [api.get("/stored/agents").status for _ in range(10)] == [200] * 10
 
@@ -68,7 +68,7 @@ def test_a_second_service_on_a_port_is_refused_and_the_first_continues(
 def test_a_port_of_another_program_is_refused(live_service: Service) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         bind = f"127.0.0.1:{other.getsockname()[1]}"
-        assert f"{bind} is taken" in refused(live_service, bind)
+        assert f"{bind} is in use" in refused(live_service, bind)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
@@ -79,12 +79,12 @@ def test_a_claimed_port_is_reserved_before_listening_and_shared_only_with_worker
         pytest.skip(f"This machine has no address {address}.")
     port = first.getsockname()[1]
     with first:
-        with pytest.raises(ports.Unusable, match=f":{port} is taken"):
+        with pytest.raises(ports.Unusable, match=f":{port} is in use"):
             ports.claim(address, port)
         worker = socket.create_server(
             (address, port), family=first.family, reuse_port=sys.platform == "linux"
         )
-        with worker, pytest.raises(ports.Unusable, match=f":{port} is taken"):
+        with worker, pytest.raises(ports.Unusable, match=f":{port} is in use"):
             ports.claim(address, port)
     ports.claim(address, port).close()
 

@@ -54,8 +54,8 @@ def test_giving_an_existing_role_leaves_no_entry(name: str, role: str) -> None:
         (("vera", "nowhere", "viewer"), "There is no workspace 'nowhere'"),
         (("vera", "a\0b", "viewer"), "There is no workspace"),
         (("vera", "acme", "owner"), "invalid choice: 'owner'"),
-        (("alice", "acme", "none"), "The last admin of a workspace stays"),
-        (("alice", "acme", "publisher"), "The last admin of a workspace stays"),
+        (("alice", "acme", "none"), "The last admin of a workspace cannot be removed"),
+        (("alice", "acme", "publisher"), "The last admin of a workspace cannot be removed"),
     ],
 )
 def test_invalid_arguments_are_refused_with_a_sentence(arguments: tuple[str, ...], why: str) -> None:

@@ -102,7 +102,7 @@ def test_a_project_defines_providers_of_its_own(servers: tuple[ModelServer, Mode
     background_loop().run(close(shared))
     with pytest.raises(ProviderUnavailable, match=r"which the application defines.*ZeroDivisionError"):
         answer_of("broken", framework)
-    with pytest.raises(ProviderUnavailable, match="returned no model"):
+    with pytest.raises(ProviderUnavailable, match="returned no pydantic-ai model"):
         Providers().model("a", {"provider": "broken", "name": "x"}, ProviderCatalog(own={"broken": broken}))
 
 
@@ -179,7 +179,7 @@ def test_a_configured_provider_ignores_the_variables_of_its_kind(monkeypatch: py
         ("{", "is not JSON"),
         ("[]", "must be an object, such as"),
         ('{"a": {}, "a": {}}', "names 'a' twice"),
-        ('{"openai": {"kind": "openai"}}', "'openai', whose name is that of a built-in provider"),
+        ('{"openai": {"kind": "openai"}}', "'openai', whose name is the name of a built-in provider"),
         ('{"A b": {"kind": "openai"}}', "'A b', whose name must be 1 to 64 characters"),
         ('{"a": 1}', "a must be an object"),
         ('{"a": {"kind": "openai", "url": "x"}}', "a.url is not a field that can be set here"),

@@ -279,7 +279,7 @@ def test_only_applied_fields_of_an_override_count_as_changes(alice_of_the_code: 
     AGENTS.make(alice_of_the_code, "answers", "code", model={"provider": "other", "name": "other"})
     shown = Visitor("paula").get(page_of_answers("publish"))
     assert fields_on(shown) == {}
-    assert "model is kept, but never applied" in words_of(shown)
+    assert "model is stored but never applied" in words_of(shown)
 
 
 def test_a_version_that_was_taken_back_is_called_so_as_in_the_history(cast: Cast, kind: Kind) -> None:

@@ -48,7 +48,7 @@ def commits(api: Api) -> list[str]:
 def chips(visitor: Visitor) -> dict[str, tuple[str, str]]:
     """Return state and origin of every row of the list, by id."""
     rows = visitor.get(LIST).context["rows"]
-    return {row.summary.resource_id: (str(row.summary.state.word), str(row.summary.origin)) for row in rows}
+    return {row.entry.id: (str(row.summary.state.word), str(row.summary.origin)) for row in rows}
 
 
 def test_the_list_shows_which_overrides_are_in_git(api: Api, repo: Repository) -> None:

@@ -95,7 +95,7 @@ def test_one_refused_draft_does_not_stop_the_others(cast: Cast, kind: Kind) -> N
     asked = paula.post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
     kind.save(cast.edgar, "b", "newer")
     seen = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))  # type: ignore[arg-type]
-    assert "2 published, 1 not" in seen.text and "This has changed since you read it" in seen.text
+    assert "2 published, 1 not" in seen.text and "The resource has changed since you read it" in seen.text
     assert [live(cast, kind, one) is None for one in ("a", "b", "c")] == [False, True, False]
     again = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))  # type: ignore[arg-type]
     assert "2 were already live" in again.text

@@ -196,7 +196,7 @@ def test_every_refusal_is_logged_without_passwords(caplog: pytest.LogCaptureFixt
     ]
     assert told[0] == ("a wrong password", "edgar", "127.0.0.1", 0)
     assert told[4] == ("a wrong password", "edgar", "127.0.0.1", 5)
-    assert told[5][0].startswith("a password was not looked at") and told[5][3] > 0
+    assert told[5][0].startswith("a password was not checked") and told[5][3] > 0
     assert told[6][1] == "unknown"
     assert "mistake" not in str([vars(record) for record in caplog.records])
 

@@ -1,4 +1,4 @@
-"""The addresses of the API, in its own answers, and the methods that each of them allows."""
+"""Addresses of the API for links in its answers, and the methods each one allows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from versioning.api import errors
 
 
 def root() -> str:
-    """Return where the API is on this host: the path below which the project is served, and the prefix."""
+    """Return the root path of the API: the path under which the project is served, plus the prefix."""
     return f"{get_script_prefix()}{settings.EDITOR_API_PREFIX}"
 
 
 def location(path: str) -> str:
-    """Return the address of a path below the root of the API, such as `webhooks/1`, for `Location`."""
+    """Return the `Location` value for a path below the API's root, such as `webhooks/1`."""
     return f"{root()}/{path}"
 
 
 def has_encoded_end(request: HttpRequest, word: str) -> bool:
-    """Return whether a path ends with the word after an encoded slash, so that it is the end of an id.
+    """Return whether the path ends with an encoded slash and the word, which is then part of an id.
 
-    False where the server does not pass on the path as it was sent: WSGI servers do it in either of two
-    variables, ASGI servers in the scope.
+    False if the server does not pass on the raw path. WSGI servers pass it in one of two variables, ASGI
+    servers in the scope.
     """
     if isinstance(request, ASGIRequest):
         sent = (request.scope.get("raw_path") or b"").decode("latin-1")

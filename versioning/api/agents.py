@@ -49,7 +49,7 @@ class PreviewAnswer(ResponseSchema):
     blocks: list[BlockShown]
     warnings: Annotated[
         list[NoticeAnswer],
-        Field(description="What the `requestContextSchema` of a block has against the context."),
+        Field(description="Why the block's `requestContextSchema` rejects the context."),
     ] = []
 
 
@@ -127,13 +127,13 @@ class BlockPart(ResponseSchema):
 
 
 class AgentPartsAnswer(ResponseSchema):
-    """An agent in parts: what clients evaluate themselves in a request context."""
+    """An agent in parts, which clients evaluate themselves in a request context."""
 
     id: Annotated[str, Source("candidate.id")]
     resolved_version_id: Annotated[str | None, Source("candidate.version_id")]
     selector: Annotated[JsonObject, Source(lambda parts: parts.candidate.selector.as_dict())]
     source: Annotated[Literal["code", "stored"], Source("candidate.source")]
-    config: Annotated[JsonObject, Field(description="The fields that are evaluated, as they are stored.")]
+    config: Annotated[JsonObject, Field(description="The stored form of the evaluated fields.")]
     prompt_blocks: Annotated[dict[str, BlockPart | None], Source("shown")]
     rollout: Annotated[JsonObject | None, Source("rule")]
     block_rollouts: Annotated[dict[str, JsonObject], Source("block_rules")]
@@ -173,7 +173,7 @@ class ServedAgentViewSet(EditorViewSet):
     responses = {"list": AgentsById, "retrieve": ResolvedAgentAnswer, "parts": AgentPartsAnswer}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check what is checked for all views; an agent stored before `parts` was reserved is retrieved."""
+        """Run the checks of all views; retrieve an agent that was stored before `parts` was reserved."""
         if self.action == "parts" and has_encoded_end(request._request, "parts"):  # noqa: SLF001
             self.action = "retrieve"
         super().initial(request, *args, **kwargs)

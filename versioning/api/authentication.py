@@ -68,11 +68,11 @@ class PersonAuthentication(SessionAuthentication):
 
 
 RATE_LIMIT: Final = "editor.rate_limit"
-"""The headers about the limit of a request, as in draft-ietf-httpapi-ratelimit-headers, in its `META`."""
+"""Key in a request's `META` of its rate-limit headers (draft-ietf-httpapi-ratelimit-headers)."""
 
 
 class CallerThrottle(BaseThrottle):
-    """Limits the requests in each window of a second, minute, hour or day."""
+    """Limits the requests of a key per second, minute, hour or day."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         """Count the request; return whether it is within the limit.
@@ -102,15 +102,15 @@ _confirmations: Final[list[Callable[[HttpRequest], object]]] = []
 
 
 def register_confirmation(check: Callable[[HttpRequest], object]) -> None:
-    """Ask this before a person who is signed in, without a key, administers through the API.
+    """Call this check before a signed-in person without a key administers through the API.
 
-    It raises if the person has to confirm first who they are.
+    The check raises if the person has to confirm their identity first.
     """
     require_callable(check, by="EditorApp.confirms")
     _confirmations.append(check)
 
 
 def confirm(request: HttpRequest) -> None:
-    """Raise if the person of a request has to confirm first who they are."""
+    """Raise if the person making the request has to confirm their identity first."""
     for check in _confirmations:
         check(request)

@@ -64,9 +64,9 @@ Parameters = tuple[OpenApiParameter, ...]
 
 
 def finish_response(request: Request, answer: Response) -> Response:
-    """Return an answer with what all have: only the caller may cache it, and it says what limits requests.
+    """Add the headers of every answer: private caching, and the rate limit.
 
-    Answers to reads name the rights of the key, by which clients hold them.
+    Answers to reads also name the rights of the key; clients cache by them.
     """
     set_private(answer)
     caller = getattr(request, "_auth", None)  # `request.auth` would authenticate a refused request again
@@ -97,12 +97,12 @@ class EditorViewSet(ViewSet):
     schema: ViewInspector | None = EditorSchema()
 
     subject: ClassVar[str]
-    """The subject of the operations, in the singular."""
     job: ClassVar[str] = ""
-    """What the operations are for, by which the OpenAPI document groups them; by default the subject."""
+    """The group of the operations in the OpenAPI document; by default the subject."""
     actions: ClassVar[Mapping[str, Action | None]] = {}
-    """What an API key has to be allowed for an action of the view, if that is neither `read` for a GET nor
-    `write` for everything else. None: nothing."""
+    """The permission that an API key needs, by action; by default `read` for a GET and `write` for other
+    methods. None: no permission.
+    """
     query: ClassVar[Mapping[str, Parameters]] = {}
     header_parameters: ClassVar[Mapping[str, Parameters]] = {}
     """The headers that an action reads in addition to the common ones."""
@@ -115,9 +115,9 @@ class EditorViewSet(ViewSet):
     created: ClassVar[frozenset[str]] = frozenset()
     """The actions that answer 201."""
     unmade: ClassVar[Mapping[str, type[BaseModel]]] = {}
-    """What those among them answer with 200 that can make nothing."""
+    """The answer with 200 of those that may create nothing, by action."""
     accepted: ClassVar[frozenset[str]] = frozenset()
-    """The actions that answer 202, because what they began goes on."""
+    """The actions that answer 202 because their work continues in the background."""
     guarded: ClassVar[frozenset[str]] = frozenset()
     """The actions that check `If-Match`."""
     errors: ClassVar[Mapping[str, tuple[int, ...]]] = {}
@@ -133,7 +133,7 @@ class EditorViewSet(ViewSet):
             self.http_method_not_allowed(request, *args, **kwargs)
         super().initial(request, *args, **kwargs)
         if any("\x00" in part for part in kwargs.values() if isinstance(part, str)):
-            raise NotFound  # no text that is stored holds one
+            raise NotFound  # no stored text contains one
         needed = self.action_of(self.action, request.method or "")
         if needed is not None:
             self.caller.require_action(needed)
@@ -146,7 +146,7 @@ class EditorViewSet(ViewSet):
         raw = request.META.get("QUERY_STRING", "")
         check_query(request.query_params, self.query_parameters(self.action), raw=raw)
         if parameters.CONTEXT not in self.query.get(self.action, ()):
-            parameters.context(request.query_params)  # has to be one, although nothing depends on it
+            parameters.context(request.query_params)  # must be valid although nothing depends on it
         if request.method == "POST":
             idempotency.begin(request, self.caller, needed)
 
@@ -157,7 +157,7 @@ class EditorViewSet(ViewSet):
             request.auth = caller_for(request.user, Via.API)
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer a request; a POST with an `Idempotency-Key` as the first time."""
+        """Answer a request; a repeated POST with an `Idempotency-Key` gets the first answer."""
         if request.method != "POST":
             return super().dispatch(request, *args, **kwargs)
         try:
@@ -193,7 +193,7 @@ class EditorViewSet(ViewSet):
 
     @classmethod
     def action_of(cls, action: str, method: str) -> Action | None:
-        """Return what a key has to be allowed for an action of the view; None for nothing."""
+        """Return the permission that a key needs for an action; None if it needs none."""
         usual = Action.READ if method.upper() in SAFE_METHODS else Action.WRITE
         return cls.actions.get(action, usual)
 
@@ -214,12 +214,12 @@ class EditorViewSet(ViewSet):
         return schema.dump(source)
 
     def made(self, source: Any, address: str) -> Response:
-        """Return the answer about something new, with its address below that of the API."""
+        """Return the 201 answer about a new object, with its address relative to the API's root."""
         location = addresses.location(address)
         return Response(self.dump(source), status=201, headers={"Location": location})
 
     def about(self, resource_id: str, make: Make) -> Response:
-        """Return the answer about a resource; `make` makes those about others for the same request."""
+        """Return the answer about a resource; `make` can answer the same request for other resources."""
         data = make(resource_id, self.caller, self.depends_on)
         leave_template(self.request._request, Template(resource_id, make, self.request.accepted_media_type))  # noqa: SLF001
         return with_etag(self.request, data)
@@ -250,9 +250,8 @@ class EditorViewSet(ViewSet):
     ) -> Response:
         """Return the answer with a page of a list, serialised to bytes.
 
-        Raises `PageTooLarge`, naming the parameter that asks for fewer items, if the items are too large or
-        the page was cut to those that fit. Consecutive items with the same value of `together` are never
-        split.
+        Raises `PageTooLarge`, naming the parameter for fewer items, if the items are too large or the page
+        was cut. Consecutive items with the same value of `together` are never split.
         """
         if answer.data is None:  # 304
             return answer
@@ -327,4 +326,4 @@ def _error(parameter: OpenApiParameter, value: str) -> str | None:
         return "must not be empty"
     if len(value) > schema.get("maxLength", math.inf):
         return f"must not be longer than {schema['maxLength']} characters"
-    return "holds a NUL character" if "\x00" in value else None
+    return "contains a NUL character" if "\x00" in value else None

@@ -2,18 +2,18 @@
 
 A view declares the dependencies of its answer (`depends_on`), and the finished answer is cached, including
 headers. The next identical request with the same rights costs one statement, which reads the position of the
-log. Anything unusual takes the ordinary path: so every refusal and every header is made in only one place.
+log. Unusual requests take the ordinary path, so refusals and headers are made in one place only.
 
 Requests that differ only in the id at the end of the path, by callers with the same rights, get the same
-headers, and content that one function makes. So the ordinary path answers one of them a minute and leaves a
-template (`leave_template`); for the others only the content is made (`render`). Failures take the ordinary
+headers, and content that one function makes. So the ordinary path answers one of them a minute and stores a
+template (`leave_template`). For the others only the content is made (`render`). Failures take the ordinary
 path.
 
 The request context is no part of a request's identity. The answer to a request with one is cached only in
 parts, before evaluation, once for all contexts (`evaluate_in_context`).
 
-`manage.py serve` asks here before Django does (`editor_project.server.cached_reads`), with the same
-functions, and what it could not answer is not asked for again.
+`manage.py serve` looks here before Django does (`editor_project.server.cached_reads`), with the same
+functions. A miss there is not looked up again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 REQUEST_ID: Final = "X-Request-ID"  # the only header that differs for each answer
 UNANSWERED: Final = "editor.unanswered"
-"""In the environment of a request: what it asks, and the moment at which the server had no answer to it."""
+"""Key in a request's environment: its identity, and when the server found no cached answer."""
 
 _ASKED: Final = (b"host", b"accept", b"if-none-match")
 _ABSENT: Final = b"\n"  # occurs in no header
@@ -62,10 +62,10 @@ _OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length", RIGHTS_HEADER})
 _OF_CONTENT: Final = frozenset({*_OF_ONE_ANSWER, "Content-Type"})
 """The headers that an answer with content has, and a 304 lacks."""
 _MAX_PARTS: Final = 1 << 20
-"""Larger parts, in bytes, are evaluated by the ordinary path, which counts what is read for a request."""
+"""Larger parts, in bytes, are evaluated by the ordinary path, which limits reads per request."""
 _QUICK_PARTS: Final = 1 << 15
 _SMALL_QUERY: Final = 1 << 12
-"""Parts and queries of up to so many bytes take well under a millisecond to evaluate."""
+"""In bytes; parts and queries up to this size take well under a millisecond to evaluate."""
 
 _CONTEXT: Final = f"{PARAMETER}=".encode()
 
@@ -95,8 +95,9 @@ class Template(NamedTuple):
 
 
 _templates: Final[BoundedCache[bytes, tuple[Moment, int, Template]]] = BoundedCache(MAX_TEMPLATES)
-"""Each with the moment since when it is right, and the number of its answers' set of headers, by digests of
-the request without the id, and of the caller's rights."""
+"""Each with the moment from which it is valid and the number of its set of headers, by digests of the request
+without the id and of the caller's rights.
+"""
 
 
 class CachedResponse(NamedTuple):
@@ -122,9 +123,9 @@ class Parts(NamedTuple):
     """As in `CachedResponse`."""
     media_type: str
     rights: str
-    """The name of the rights that it was made for."""
+    """The name of the rights for which it was made."""
     is_quick: bool
-    """Whether it takes little to evaluate in any context that is small."""
+    """Whether it is cheap to evaluate in any small context."""
     parts: Mapping[str, Any]
 
     @classmethod
@@ -135,7 +136,7 @@ class Parts(NamedTuple):
     def response(self, asked: Asked) -> tuple[Any, ...] | None:
         """Return the values of a `CachedResponse` to a request with a context.
 
-        None if the evaluation is refused: the ordinary path says why.
+        None if the evaluation is refused; the ordinary path reports the reason.
         """
         try:
             content, etag = render_json(answer_in(self.parts, asked.context or {}), self.media_type)
@@ -149,7 +150,7 @@ class Parts(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Everything that an answer can depend on besides the caller and the database."""
+    """The identity of a request: every input of an answer except the caller and the database."""
 
     others: bytes
     path: bytes
@@ -158,7 +159,7 @@ class Asked(NamedTuple):
     """The request context; None if the query has none, or one that the ordinary path has to refuse."""
     has_small_context: bool = False
     known_etags: str = ""
-    """`If-None-Match` of a request with a context: without one, it is among the others."""
+    """`If-None-Match` of a request with a context; other requests have it among their headers."""
 
     @classmethod
     def of(
@@ -234,7 +235,7 @@ class CacheMiss:
         self.pending = PendingAnswer(cache, now)
         self.template: Template | None = None
         self.parts: Mapping[str, Any] | None = None
-        """What was evaluated in the context of the request."""
+        """The parts that were evaluated in the request's context."""
 
     def cache(self, path: str, response: HttpResponse) -> None:
         """Cache the answer if a view has declared its dependencies."""
@@ -260,7 +261,7 @@ class CacheMiss:
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:
-    """Middleware that returns valid cached answers, makes those that it can, and caches new ones."""
+    """Middleware that returns valid cached answers, renders those with a template, and caches new ones."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
@@ -273,7 +274,7 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
         if unanswered is None and (key := keys.find_timed(request.META["HTTP_AUTHORIZATION"])):
             entry = cache_entry(cache, asked, key)
             answer, result = entry and entry.response(cache, now), "hit"
-            if answer is None and not telemetry.is_traced():  # its spans are those of the ordinary path
+            if answer is None and not telemetry.is_traced():  # the ordinary path makes its spans
                 answer, result = render(cache, asked, key, now), "made"
             if answer is not None:
                 telemetry.count("editor_answer_cache_total", result=result)
@@ -357,7 +358,7 @@ def depends_on(
 ) -> None:
     """Declare the dependencies of the answer besides the caller's rights, so that it is cached.
 
-    `is_personal` marks an answer that depends on who the caller is, and not only on their rights.
+    `is_personal` marks an answer that depends on the caller's identity, not only on their rights.
     """
     miss: CacheMiss | None = getattr(request, "cache_miss", None)
     if miss is not None:
@@ -379,8 +380,8 @@ def evaluate_in_context(
 ) -> dict[str, Any] | None:
     """Return the answer to a request in its context, and cache its parts for all contexts.
 
-    `make` returns the parts and declares their dependencies; `template` makes those of others. Returns None
-    if nothing is cached for this request, or if the parts are too large. Raises as `make` does, and
+    `make` returns the parts and declares their dependencies; `template` does so for other resources. Returns
+    None if nothing is cached for this request, or if the parts are too large. Raises as `make` does, and
     `Invalid` as the evaluation does.
     """
     miss: CacheMiss | None = getattr(request, "cache_miss", None)
@@ -412,7 +413,7 @@ def _identify_request(request: HttpRequest) -> Asked | None:
     exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
     environ = request.META
     if request.path_info.endswith("/parts") and has_encoded_end(request, "parts"):
-        return None  # an older id, not the route
+        return None  # an id from before `parts` was reserved, not the route
     if request.method != "GET" or not exact or not is_caching():
         return None
     has_body = environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
@@ -456,7 +457,7 @@ def _number_headers(usual: Headers) -> int | None:
 
 
 def _answer_headers(content: bytes, etag: str, rights: str) -> list[tuple[str, str]]:
-    """Return those of `_OF_ONE_ANSWER`."""
+    """Return the headers in `_OF_ONE_ANSWER`."""
     return [("ETag", f'"{etag}"'), ("Content-Length", str(len(content))), (RIGHTS_HEADER, rights)]
 
 

@@ -60,7 +60,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
 
 RETRY_SOON = {"Retry-After": "1"}
 RETRY_LATER = {"Retry-After": "10"}
-"""After a failure that an administrator has to end."""
+"""`Retry-After` in seconds for failures that an administrator has to fix."""
 RETRY_RUN = {"Retry-After": str(RETRY_AFTER)}
 RETRY_INVITATION: Final = "600"
 STORAGE_FULL: Final = "storage_full"
@@ -127,7 +127,7 @@ def _framework_response(error: exceptions.APIException) -> Response:
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Answer a request that Django itself refuses, such as one for an unknown host name."""
-    return error_response(400, "bad_request", "The request is not one that this server answers.")
+    return error_response(400, "bad_request", "This server cannot answer the request.")
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -136,22 +136,22 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer a request for what does not exist, or for an address that no route has."""
+    """Answer 404 for a missing object or an unknown address."""
     found = errors.NoSuchAddress() if isinstance(exception, Resolver404) else errors.NotFound()
     return JsonResponse(error_body(found), status=404)
 
 
 def no_such_address(app: str | None = None) -> HttpResponse:
-    """Answer a request for an address below the prefix of the API that no route has.
+    """Answer 404 for an unknown address below the API's prefix.
 
-    `app` is the application that would have it.
+    `app` is the application that would serve it.
     """
     return JsonResponse(error_body(errors.NoSuchAddress(app)), status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer after a bug: the log has the details, with the id of the request."""
-    return error_response(500, "server_error", "Something went wrong on the server; its log says what.")
+    return error_response(500, "server_error", "Something went wrong on the server; see its log.")
 
 
 def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpResponse:
@@ -168,12 +168,12 @@ def database_unavailable(error: Exception, method: str | None = "GET") -> HttpRe
 
 
 def runs_full(error: RunsFull) -> HttpResponse:
-    """Answer a run for which the process has no place, outside the API views."""
+    """Answer 503 for a run beyond the limit of the process, outside the API views."""
     return JsonResponse(error_body(error), status=503, headers=RETRY_RUN)
 
 
 def is_storage_full(error: Exception, method: str | None) -> bool:
-    """Return whether a request has failed because the disk is full; if it saves, note that for `/readyz`."""
+    """Return whether a request failed because the disk is full; for a write, report it to `/readyz`."""
     found = storage.says_full(error)
     if found and method not in SAFE_METHODS:
         storage.note_failed_save()

@@ -1,4 +1,4 @@
-"""The log over HTTP: what has changed since a position."""
+"""The log over HTTP: changes since a position."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FILTERS: Final = (
     KIND,
     RESOURCE_ID,
     WORKSPACE,
-    query("actor", "Only what this person did, or a key of theirs."),
+    query("actor", "Only changes by this person or one of their keys."),
 )
 """The filters of the feed and the stream."""
 

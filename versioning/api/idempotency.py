@@ -1,9 +1,9 @@
-"""`Idempotency-Key`: a POST that is sent again gets the answer to the first one, and does nothing.
+"""`Idempotency-Key`: a repeated POST gets the first answer and does nothing.
 
-The header is that of draft-ietf-httpapi-idempotency-key-header. A successful answer is kept for a day, for
-the key or person that has sent the request, without secrets in it; after a refusal the request may be sent
-again. It is given again to a caller who still has the rights of then. Not kept are streams, answers of
-requests that only read or make nothing, and all but the newest `MAX_BYTES` of a caller.
+The header is that of draft-ietf-httpapi-idempotency-key-header. A successful answer is stored for a day,
+without secrets, for the key or person that sent the request. It is repeated only while the caller still has
+the rights of that time. After a refusal the request can be sent again. Streams, and answers to requests that
+change nothing, are not stored; a caller keeps the newest `MAX_BYTES`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BEGUN: Final = "editor.idempotent_request"
 _KEY: Final = re.compile(rf"[\x21-\x7e]{{1,{MAX_LENGTH}}}")
 _STORED_HEADERS: Final = ("Content-Type", "ETag", "Location")
 _RIGHTS: Final = "rights"
-"""Among the stored headers: the rights of the caller when the request was answered."""
+"""Stored with the headers: the caller's rights when the request was answered."""
 _SUCCESS: Final = range(200, 300)
 
 
@@ -68,15 +68,15 @@ class RightsLost(Forbidden):
 
     def __init__(self) -> None:
         super().__init__(
-            "You have lost rights since this request was answered; its answer is not given again."
+            "You have lost rights since this request was answered, so its answer is not repeated."
         )
 
 
 def begin(request: Request, caller: Caller, action: Action | None) -> None:
     """Begin a POST with the header; raises `Repeated` if it was answered before.
 
-    A run goes on while the disk is full; then only this process knows its answer. A request that only reads
-    is answered each time. Raises `Invalid` for a key that cannot be used, `IdempotencyMismatch`,
+    A run continues while the disk is full; only this process then knows its answer. A read-only request is
+    answered each time. Raises `Invalid` for a key that cannot be used, `IdempotencyMismatch`,
     `IdempotencyInProgress`, and `RightsLost`.
     """
     key = request.headers.get(HEADER)
@@ -113,7 +113,7 @@ def _describe_rights(caller: Caller) -> Json:
 
 
 def _has_rights(caller: Caller, then: Json | None) -> bool:
-    """Return whether a caller has all rights of then; None if these were not stored yet."""
+    """Return whether a caller still has all stored rights; None for an entry without them."""
     if then is None:
         return True
     ranks = {name: Role(role).rank for name, role in then["roles"].items()}
@@ -151,7 +151,7 @@ def has_begun(request: Request) -> bool:
 
 
 def end(request: Request, answer: HttpResponseBase, *, is_kept: bool = True) -> None:
-    """Store the answer to a request that has begun, or forget the request if the answer is not to be kept.
+    """Store the answer to a request that has begun, or delete the request if its answer is not stored.
 
     If the database cannot do that now, it is done later.
     """
@@ -166,7 +166,7 @@ def end(request: Request, answer: HttpResponseBase, *, is_kept: bool = True) -> 
     try:
         with transaction.atomic():
             IdempotentRequest.objects.end(name, key, digest, stored)
-    except DatabaseError as error:  # what the request has saved is saved, and its answer is right
+    except DatabaseError as error:  # the request's changes are saved, and its answer is correct
         logger.warning("the answer to a request with an Idempotency-Key is stored later", exc_info=error)
         UNWRITTEN.add(name, key, digest, stored)
 
@@ -178,7 +178,7 @@ def again(answer: StoredAnswer) -> HttpResponse:
 
 
 def _without_secrets(text: str) -> str:
-    """Leave out the members that are shown once: a signing secret, an API key, a link with its secret."""
+    """Remove one-time secrets: a signing secret, an API key, a link with its secret."""
     if not text.startswith("{"):
         return text
     body: Json = json.loads(text)

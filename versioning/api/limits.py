@@ -1,4 +1,4 @@
-"""What one process accepts at once: bodies of requests, runs, and open streams."""
+"""Limits of one process: request bodies, runs and open streams."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BodyLimits:
 
     @property
     def is_for_anonymous(self) -> bool:
-        """Whether the caller is not signed in, so that no view will run anything for them."""
+        """Whether the caller is anonymous, so that views do no work for them."""
         return self.too_large is Refusal.TOO_LARGE_FOR_ANONYMOUS
 
 
@@ -92,7 +92,7 @@ def limits_for(request: HttpRequest) -> BodyLimits | None:
 class BodyMemory:
     """Limits the memory that incomplete bodies take in a process; used by one event loop only.
 
-    Each body is within its own limit, but thousands that stop one byte before their end are gigabytes.
+    Each body is within its own limit, but thousands of incomplete ones can take gigabytes.
     """
 
     def __init__(self, size: int = MEMORY_LIMIT) -> None:
@@ -148,7 +148,7 @@ async def _receive_body(
 
 async def wait_for_disconnect(receive: Receive) -> Mapping[str, Any]:
     """Wait until the client disconnects, and return the message about it."""
-    while (message := await receive())["type"] == "http.request":  # the end of a body whose length was known
+    while (message := await receive())["type"] == "http.request":  # the end of a body of known length
         pass
     return message
 
@@ -156,8 +156,7 @@ async def wait_for_disconnect(receive: Receive) -> Mapping[str, Any]:
 async def discard(receive: Receive) -> None:
     """Read the rest of a body and discard it, for `ANONYMOUS_SECONDS` at most.
 
-    To a client that is still sending, a closed connection is a network error, and it would never see the
-    answer.
+    If the connection closed while a client is sending, it would see a network error instead of the answer.
     """
     left = DISCARDED_LIMIT
     with suppress(TimeoutError):
@@ -187,19 +186,19 @@ RETRY_AFTER: Final = 5
 """Seconds after which a refused caller may try again."""
 
 ADMITTED: Final = "editor.run_admitted"
-"""The key in a WSGI environment or an ASGI scope that says that the server holds a place for the request."""
+"""The key in a WSGI environment or an ASGI scope: the server has reserved a place for the request."""
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 
 
 class RunsFull(VersioningError):
-    """As many runs as the process may have are in progress, and as many wait."""
+    """The process has reached its limits of running and of waiting runs."""
 
     code = "runs_full"
 
     def __init__(self) -> None:
         count = settings.EDITOR_RUN_THREADS
-        super().__init__(f"The server has {count} runs in progress, and as many wait. Try again soon.")
+        super().__init__(f"The server has {count} runs in progress, and as many are waiting. Try again soon.")
 
 
 class Place:
@@ -208,15 +207,15 @@ class Place:
     def __init__(self, queue: RunQueue) -> None:
         self._queue = queue
         self.turn: Future[None] = Future()
-        """Done when the run may begin."""
+        """Set when the run may begin."""
         self.is_left = False
 
     def leave(self) -> None:
-        """Give up the place, whose run is over or was never to begin; the next one may begin."""
+        """Release the place after the run, or without one, so that the next run can begin."""
         self._queue.leave(self)
 
     def __del__(self) -> None:
-        # A server that drops an answer without closing it would take the place for ever.
+        # Without this, a server that drops an answer without closing it would keep the place for ever.
         self.leave()
 
 
@@ -224,7 +223,7 @@ class RunQueue:
     """The places of a process: `EDITOR_RUN_THREADS` runs in progress, and as many that wait, in order."""
 
     def __init__(self) -> None:
-        # A place that is collected leaves, in whichever thread and wherever that thread is.
+        # A garbage-collected place is released in any thread, at any point of its code.
         self._lock = RLock()
         self._running = 0
         self._waiting: deque[Place] = deque()
@@ -244,7 +243,7 @@ class RunQueue:
         return place
 
     def leave(self, place: Place) -> None:
-        """Give up a place, once."""
+        """Release a place; only the first call counts."""
         following = None
         with self._lock:
             if place.is_left:
@@ -261,15 +260,13 @@ class RunQueue:
 
 
 runs: Final = RunQueue()
-"""Those of this process."""
 
 
 def waits_for_models(handler: _Handler) -> _Handler:
-    """Mark the handler of a view, of REST framework or of Django, whose requests wait for models.
+    """Mark a handler of a REST framework or Django view that calls models.
 
-    It takes a place among the runs of the process, unless the server has taken one for the request, and keeps
-    it until the answer is complete. Then the request waits in its thread, and if its client leaves meanwhile,
-    its turn comes all the same. The handler raises `RunsFull`.
+    It takes a place among the runs of the process until the answer is complete, unless the server already
+    has. Then the request waits in its thread, even if its client disconnects. The handler raises `RunsFull`.
     """
 
     @wraps(handler)

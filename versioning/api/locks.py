@@ -56,7 +56,7 @@ class LockViewSet(EditorViewSet):
     errors = {"create": (404,)}
 
     def create(self, request: Request) -> Response:
-        """Return a lock of the named resources and of everything that they run and show."""
+        """Return a lock of the named resources and of everything that they run or contain."""
         body = LockCreate.read(request)
 
         def named(kind: ResourceKind) -> list[str]:

@@ -86,7 +86,7 @@ def set_private(response: HttpResponseBase) -> None:
 
 
 class CacheControlMiddleware(Middleware):
-    """Sets `Cache-Control` where no view has: on refused requests and on the health checks."""
+    """Sets `Cache-Control` on answers without it: refused requests and health checks."""
 
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
@@ -140,7 +140,7 @@ class BodyLimitMiddleware(Middleware):
         elif refusal is None and (declared_length(request) or 0) > settings.EDITOR_MAX_BODY:
             refusal = Refusal.TOO_LARGE
         elif refusal is Refusal.RUNS_FULL and not request.path_info.startswith(self.api):
-            refusal = None  # a page of the studio says so itself
+            refusal = None  # a page of the studio has its own message
         return self.get_response(request) if refusal is None else _refuse(request, refusal)
 
 
@@ -167,14 +167,14 @@ def _refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
         case Refusal.RUNS_FULL:
             return errors.runs_full(RunsFull())
         case Refusal.BROKEN:
-            broken = Invalid.field("body", "broke off, or came in chunks that are none")
+            broken = Invalid.field("body", "was incomplete or had malformed chunks")
             return JsonResponse(errors.error_body(broken), status=400)
 
 
 def _buffer_chunks(request: HttpRequest) -> Refusal | None:
     """Read a body without a declared length, or return why it is refused.
 
-    Django takes a missing length for an empty body, and would silently lose the data.
+    Django treats a missing length as an empty body and would silently lose the data.
     """
     source = request.environ["wsgi.input"] if isinstance(request, WSGIRequest) else request
     body = b""

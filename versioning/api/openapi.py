@@ -101,7 +101,7 @@ class ShapeExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-cal
 
 @cache
 def _describe_shape(shape: type[BaseModel]) -> dict[str, JsonSchemaValue]:
-    """Return the schemas of a class and of everything that it refers to, by name."""
+    """Return the schemas of a class and of all classes it refers to, by name."""
     schema = shape.model_json_schema(
         ref_template=_ADDRESS, schema_generator=PlainJsonSchema, mode="validation"
     )
@@ -113,7 +113,7 @@ def _check(auto_schema: AutoSchema, name: str, schema: JsonSchemaValue) -> None:
     component = _component(name, schema)
     known = auto_schema.registry[component].schema if component in auto_schema.registry else None
     if "__" in name or (known is not None and known != schema):
-        raise ImproperlyConfigured(f"Two shapes of the API are called {name}: give one another name.")
+        raise ImproperlyConfigured(f"Two schemas of the API are named {name}: rename one.")
 
 
 def _component(name: str, schema: JsonSchemaValue) -> ResolvedComponent:
@@ -124,24 +124,26 @@ def _component(name: str, schema: JsonSchemaValue) -> ResolvedComponent:
 
 _ERRORS = {
     400: "The request is invalid; `issues` names every problem.",
-    401: "No credentials, or credentials that do not hold.",
+    401: "No credentials, or invalid ones.",
     403: "Readable, but the action is not allowed.",
     404: "Missing, or not readable.",
-    405: "This method is not known here.",
+    405: "Unknown method.",
     406: "Only JSON is served.",
     408: "The body took too long to arrive.",
-    409: "What is stored stands in the way: `code` says what.",
+    409: "The stored state conflicts with the request; `code` identifies the conflict.",
     410: "Events after this position were pruned, since `oldest`; or the log ends before it, at `newest`.",
-    412: "`If-Match` does not hold.",
+    412: "`If-Match` does not match.",
     413: "The body is too large.",
     422: "The agent cannot run: no model, or a provider that is unknown or lacks its credentials.",
-    424: "With `strict`: a version cannot be resolved. With a lock: what it names cannot; `names` says what.",
-    501: "The editor does not do this.",
+    424: "With `strict`: a version cannot be resolved. With a lock: its versions in `names` cannot.",
+    501: "The editor does not support this.",
     502: "The provider of the model failed.",
     415: "The body is not JSON.",
-    429: "Too many requests; `Retry-After` says when to go on.",
-    503: "The database does not answer, the disk is full, or there are too many streams or runs; "
-    "`Retry-After` says when to go on.",
+    429: "Too many requests; try again after `Retry-After` seconds.",
+    503: (
+        "The database does not answer, the disk is full, or there are too many streams or runs; try again "
+        "after `Retry-After` seconds."
+    ),
 }
 _FOR_ALL = (400, 401, 403, 405, 406, 408, 413, 415, 429, 503)
 _TAGGED_READS = {"retrieve", "parts", "version"}
@@ -199,7 +201,7 @@ class DeclaringView(Protocol):
 
     @classmethod
     def action_of(cls, action: str, method: str) -> Action | None:
-        """Return what a key has to be allowed for an action; None for nothing."""
+        """Return the permission that a key needs for an action; None if it needs none."""
         ...
 
     @classmethod
@@ -207,9 +209,9 @@ class DeclaringView(Protocol):
 
 
 def path_parameter(view: DeclaringView, name: str) -> PathParameter:
-    """Return what a view says about a part of its addresses.
+    """Return the view's description of a part of its addresses.
 
-    Raises `ImproperlyConfigured` if it says nothing: the document could not be made.
+    Raises `ImproperlyConfigured` if there is none, because the document needs it.
     """
     try:
         return {**_PATH_PARAMETERS, **view.paths}[name]
@@ -237,12 +239,12 @@ class EditorSchema(AutoSchema):
         return name.format(self.editor_view.subject.lower().replace(" ", "_"))
 
     def get_extensions(self) -> dict[str, Any]:
-        """Return what a key has to be allowed for this operation."""
+        """Return the permission that a key needs for this operation."""
         needed = self.editor_view.action_of(self.action, self.method)
         return {} if needed is None else {"x-key-action": needed.value}
 
     def get_tags(self) -> list[str]:
-        """Return the tag, by which operations are grouped by what they are for."""
+        """Return the tag: the group of the operation."""
         return [self.editor_view.job or capfirst(f"{self.editor_view.subject}s")]
 
     def _is_list_view(self, serializer: Any = None) -> bool:
@@ -265,7 +267,9 @@ class EditorSchema(AutoSchema):
                     "Idempotency-Key",
                     {"type": "string", "pattern": "^[!-~]{1,255}$"},
                     OpenApiParameter.HEADER,
-                    description="The same request with the same key gets the same answer, and does nothing.",
+                    description=(
+                        "A repeated request with the same key gets the first answer and does nothing."
+                    ),
                 )
             )
         if self.action in self.editor_view.guarded:
@@ -364,18 +368,18 @@ def add_examples(document: dict[str, Any]) -> None:
 
 
 TAGS = {
-    "Run agents": "What applications do: read the published agents and run them.",
+    "Run agents": "For applications: read published agents and run them.",
     "Edit agents": "Drafts, versions, labels, publishing.",
     "Edit prompt blocks": "Texts that several agents share.",
-    "Edit scorers": "What judges the answers of agents.",
+    "Edit scorers": "Scorers judge the answers of agents.",
     "Review": "Approvals before anything goes live, and comments.",
-    "Release": "Publishing together, at a time, or for a share of the requests.",
+    "Release": "Publish together, at a set time, or for a share of the requests.",
     "Evaluate": "Datasets, experiments and their results, gates.",
     "Measure": "Usage, cost and feedback.",
     "Follow changes": "The log of changes, as a feed, a stream or webhooks.",
     "Administer": "Workspaces, members, keys and accounts.",
 }
-"""The jobs by which operations are grouped, in the order of the document."""
+"""The groups of operations, in the order of the document."""
 _JSON, _YAML = "json", "yaml"
 _TYPES = {
     "application/vnd.oai.openapi+json": _JSON,

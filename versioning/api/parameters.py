@@ -66,7 +66,7 @@ def is_repeated(parameter: OpenApiParameter) -> bool:
 CONTEXT = query(
     "requestContext", "Values for templates and rules: a JSON object in base64.", type=JSON_OBJECT_IN_BASE64
 )
-UNUSED_CONTEXT = query("requestContext", "Taken everywhere; nothing depends on it here.")
+UNUSED_CONTEXT = query("requestContext", "Accepted by every operation; this one ignores it.")
 KIND = query("kind", "Only about resources of this kind.", enum=[kind.slug for kind in KINDS])
 RESOURCE_ID = query("id", "Only about the resource of this id.")
 DRY_RUN = query("dryRun", "`true` checks the request and stores nothing.", enum=["true", "false"])
@@ -78,7 +78,7 @@ ID_OF_RESOURCE = query("id", "The id of the resource.", required=True)
 SELECTOR = (
     query(
         "status",
-        "What is published (the default), or the latest draft.",
+        "The published version (the default) or the latest draft.",
         enum=[status.value for status in Status],
     ),
     query("versionId", "Exactly this version."),
@@ -88,7 +88,7 @@ SELECTOR = (
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
 FORM = OpenApiParameter("form", {"type": "string"}, enum=["parts"], exclude=True)
-"""The former address of the parts of an agent: no other shape is documented for the same operation."""
+"""The former address of an agent's parts; OpenAPI documents only one shape for an operation."""
 IF_UNUSED = query("ifUnused", "`true` refuses while a published agent refers to it.", enum=["true", "false"])
 DEPENDENTS_STATUS = query(
     "status",
@@ -106,7 +106,7 @@ Direction = Literal["ASC", "DESC"]
 
 
 def numbers(default_size: int) -> tuple[OpenApiParameter, ...]:
-    """Declare the parameters that name a page of a list."""
+    """Declare the parameters that select a page of a list."""
     return (
         query("page", "From 0.", type={"type": "integer", "minimum": 0, "maximum": MAX_PAGE}),
         query(
@@ -153,7 +153,7 @@ Rows = QuerySet[Any, Any]
 
 
 class TextFilter(django_filters.CharFilter):
-    """The parameter of a declared filter."""
+    """The query parameter of a declared filter."""
 
     def __init__(self, declared: Filter, **more: Any) -> None:
         super().__init__(**more)
@@ -171,7 +171,7 @@ class TextFilter(django_filters.CharFilter):
 
     @property
     def viewer(self) -> Viewer:
-        """The caller: every filter of a set knows its set."""
+        """The caller, from the filter's set."""
         filters: ResourceFilter = self.parent  # type: ignore[attr-defined]
         return filters.viewer
 
@@ -249,7 +249,7 @@ Default = TypeVar("Default", int, None)
 View = Callable[[list[Any]], Sequence[Any]]
 """Prepares the rows of a page."""
 _FEW: Final = 4
-"""Up to so many rows are read without measuring them first; the answer is measured anyway."""
+"""Up to this number, rows are read without measuring them first; the answer is measured anyway."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -257,7 +257,7 @@ class PageTooLarge(Invalid):
     """A page would be longer than `MAX_BYTES`; the error contains how many items fit."""
 
     def __init__(self, parameter: str, fits: int) -> None:
-        message = f"is too much here: a page has up to {MAX_BYTES // 2**20} MiB, into which {fits} fit"
+        message = f"is too many: a page has up to {MAX_BYTES // 2**20} MiB, enough for {fits}"
         super().__init__([Issue(parameter, message)], code="page_too_large")
         self.parameter, self.fits = parameter, fits
 
@@ -313,10 +313,10 @@ class Page:
 
         Takes two queries and those of `view`, which prepares the items.
 
-        `select` adds the columns that only rows of the page need: joined tables would make counting slow.
+        `select` adds columns for the rows of the page only, because joins would make counting slow.
         `unstored` are the few items that are not rows; they are merged into the order. `weight` is the
-        approximate size of a row in bytes: with it a third query measures the rows, so that only those that
-        fit are read.
+        approximate size of a row in bytes. With it, a third query measures the rows, and only those that fit
+        are read.
         """
         total = rows.count() + len(unstored)
         start, stop = self.slice.start, min(self.slice.stop, total)
@@ -367,7 +367,7 @@ class Paging:
     def parameters(self) -> tuple[OpenApiParameter, ...]:
         return (
             *numbers(self.size),
-            query("orderBy[field]", "What to order by.", enum=list(self.fields)),
+            query("orderBy[field]", "The field to order by.", enum=list(self.fields)),
             query("orderBy[direction]", f"`{self.direction}` when absent.", enum=["ASC", "DESC"]),
         )
 

@@ -34,7 +34,7 @@ class ProviderAnswer(ResponseSchema):
 
 
 class ProviderList(ResponseSchema):
-    """All providers by name, with the first variable or the package that one lacks; never a key."""
+    """All providers by name, each with the first missing variable or package; never a key."""
 
     providers: Annotated[list[ProviderAnswer], Source(lambda catalog: catalog.all())]
 

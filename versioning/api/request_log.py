@@ -30,7 +30,7 @@ def without_secrets(text: str) -> str:
 logger = logging.getLogger("versioning.api.middleware")
 
 _ALIKE: Final = vars(logger.makeRecord(logger.name, logging.INFO, "(unknown file)", 0, "request", (), None))
-"""The attributes that the log records of all requests share; threads are not logged."""
+"""Attributes shared by the log records of all requests; threads are not logged."""
 
 FAILED: Final = 500
 TRACE_HEADERS: Final = ("traceparent", "tracestate")
@@ -71,7 +71,7 @@ class RequestLogMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Log the request once it is answered; everything logged in between has its id."""
+        """Log the request once it is answered; all lines logged meanwhile have its id."""
         request_id = request_id_for(request.headers.get("X-Request-ID", ""))
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(requestId=request_id)
@@ -93,7 +93,7 @@ class RequestLogMiddleware:
 
 
 def trace_headers(request: HttpRequest) -> dict[str, str]:
-    """Return the headers by which a caller says what the request is a part of."""
+    """Return the caller's headers for distributed tracing."""
     return {name: request.headers[name] for name in TRACE_HEADERS if name in request.headers}
 
 
@@ -101,7 +101,7 @@ def request_id_for(given: str) -> str:
     """Return the id that the caller sent, if it is safe to log; otherwise a new one."""
     if _SAFE_ID.fullmatch(given):
         return given
-    # It only tells requests apart and is no secret, so it need not be cryptographically secure.
+    # The id only distinguishes requests and is no secret, so it need not be cryptographically secure.
     return f"{random.getrandbits(128):032x}"
 
 

@@ -70,17 +70,17 @@ else:
         return create_model(name, __base__=RequestSchema, __doc__=doc, **members)
 
     PublishOptions = _body(
-        "PublishOptions", "The body of what can make a version live.", gate.options().values()
+        "PublishOptions", "The body of a request that can publish a version.", gate.options().values()
     )
     TakeDownOptions = _body(
         "TakeDownOptions",
-        "The body of what can make nothing live any more.",
+        "The body of a request that can unpublish a resource.",
         gate.options(for_take_down=True).values(),
     )
 
 
 class Saved(PublishOptions):
-    """What every save can contain in addition to the snapshot fields."""
+    """The members of every save in addition to the snapshot fields."""
 
     change_message: Annotated[
         ChangeMessage | None, Field(description=f"Why; trimmed, up to {MAX_MESSAGE} characters.")
@@ -92,7 +92,7 @@ class Saved(PublishOptions):
 
 
 class Created(Saved):
-    """What creating can contain in addition to the snapshot fields."""
+    """The members of a creation in addition to the snapshot fields."""
 
     id: ResourceId = UNCHANGED
     workspace_id: NotBlank = UNCHANGED
@@ -128,20 +128,20 @@ class Record(ResponseSchema):
     workspace_id: Annotated[str, Source("resource.workspace_id")]
     status: RecordStatus
     active_version_id: Annotated[str | None, Source("resource.active_id")]
-    latest_version_id: Annotated[str | None, Field(description="Null for who may not read drafts.")]
+    latest_version_id: Annotated[str | None, Field(description="Null for callers without access to drafts.")]
     resolved_version_id: Annotated[str | None, Source("version.version_id")]
-    has_draft: Annotated[bool | None, Field(description="Null for who may not read drafts.")]
+    has_draft: Annotated[bool | None, Field(description="Null for callers without access to drafts.")]
     author_id: str | None
     metadata: Annotated[JsonObject, Source("resource.metadata")]
     is_favorited: Annotated[
-        bool, Source("favorited.by_caller"), Field(description="Whether it is a favorite of the caller's.")
+        bool, Source("favorited.by_caller"), Field(description="Whether it is a favorite of the caller.")
     ]
     favorite_count: Annotated[
         int, Source("favorited.count"), Field(ge=0, description="How many people have marked it.")
     ]
     created_at: Annotated[Time, Source("resource.created_at")]
     updated_at: Annotated[
-        Time, Field(description="For who may not read drafts, when something last changed that they may see.")
+        Time, Field(description="For callers without access to drafts, the last change that they can see.")
     ]
     warnings: Annotated[list[NoticeAnswer], Field(description="In the answer to a save only.")] = []
 
@@ -282,7 +282,7 @@ class RecordViewSet(EditorViewSet):
     # Favorites
 
     def favorite(self, request: Request, id: str) -> Response:
-        """Mark it as a favorite of the caller; a key acts as its owner."""
+        """Mark the resource as a favorite of the caller; a key acts as its owner."""
         Nothing.read(request)
         return self._favorite_response(*self.collection.favorite(id, by=self.caller))
 
@@ -308,7 +308,7 @@ class RecordViewSet(EditorViewSet):
 
     def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
         """Declare that the answer depends on a resource, or on all of the kind."""
-        # Records contain which resources are favorites of the caller.
+        # Records contain whether the resource is a favorite of the caller.
         self.depends_on((self.kind.slug, resource_id), *others, is_personal=True)
 
     @property

@@ -93,7 +93,7 @@ class Versions(RequestSchema):
 
 
 class PinnedVersion(RequestSchema):
-    """The exact version in a lock, and the digest of its configuration; null is the code's."""
+    """The exact version in a lock and the digest of its configuration; null for the code's version."""
 
     version_id: str | None
     digest: str
@@ -126,7 +126,7 @@ class RunSettings(RequestSchema):
 
 
 class Described:
-    """Describes a member in the document whose value the runtime itself reads and validates."""
+    """Describes a member in the OpenAPI document; the runtime reads and validates its value."""
 
     def __init__(self, shape: Any) -> None:
         self.shape = shape
@@ -166,7 +166,7 @@ class Tokens(ResponseSchema):
 
 
 class CostAnswer(ResponseSchema):
-    """An estimate of what models cost, by a price list or by `EDITOR_PRICES`."""
+    """An estimate of the cost of models, by a price list or by `EDITOR_PRICES`."""
 
     amount: Annotated[str, Field(description="A decimal number.")]
     currency: Literal["USD"]
@@ -178,13 +178,13 @@ class CostAnswer(ResponseSchema):
 
 CostOrNull = Annotated[
     CostAnswer | None,
-    Field(description="Of all models; null where the price of one is unknown."),
+    Field(description="Of all models; null if the price of one is unknown."),
     SerializedBy(lambda cost: cost),
 ]
 
 
 class RunTokens(Tokens):
-    """The tokens of a run, sub-agents included, and what they cost."""
+    """The tokens of a run, including sub-agents, and their cost."""
 
     cost: CostOrNull
 
@@ -242,22 +242,21 @@ class RunAnswer(ResponseSchema):
     run_id: str
     resolved_versions: Annotated[
         dict[str, str | None],
-        Field(description="By agent that took part; null is the code's."),
+        Field(description="The versions that ran, by agent; null for the agent as defined in code."),
     ]
     rollouts: Annotated[
-        RunRollouts, Field(description="The arms in which the run is; only what has a rollout.")
+        RunRollouts, Field(description="The arms of the run, only for resources with a rollout.")
     ]
     warnings: list[NoticeAnswer]
 
     @classmethod
     def dump(cls, source: Result) -> Json:
-        """Return the result's own JSON form, the same that applications get in Python."""
+        """Return the result's JSON form, the same as in Python."""
         return source.as_dict()
 
 
 HEARTBEAT = 0.5
-"""Seconds of silence after which a comment is sent: only by writing does a server notice that the client
-left."""
+"""Seconds of silence after which a comment is sent; a server notices a disconnect only when it writes."""
 
 PING = b": ping\n\n"
 DONE = b"data: [DONE]\n\n"

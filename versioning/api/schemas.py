@@ -52,7 +52,7 @@ class CompactJSONRenderer(JSONRenderer):
 
 
 class HeaderNegotiation(DefaultContentNegotiation):
-    """Chooses by the `Accept` header only: no query parameter asks for another format."""
+    """Chooses by the `Accept` header only; no query parameter selects another format."""
 
     settings = SimpleNamespace(URL_FORMAT_OVERRIDE=None)  # type: ignore[assignment]  # all that it reads
 
@@ -81,7 +81,7 @@ class BodyTooLarge(APIException):
 
 
 class ExactJSONParser(BaseParser):
-    """Parses JSON without losing or guessing anything; see `editor_client.shared.canonical.parse`."""
+    """Parses JSON without loss or guesses; see `editor_client.shared.canonical.parse`."""
 
     media_type = "application/json"
 
@@ -164,7 +164,7 @@ ERROR_MEMBERS: Final[list[type[ResponseSchema]]] = []
 def register_error_members(members: object) -> None:
     """Add members to the schema of errors; raises `TypeError` for other classes."""
     if not (isinstance(members, type) and issubclass(members, ResponseSchema)):
-        raise TypeError(f"error_members takes subclasses of ResponseSchema, and {members!r} is none")
+        raise TypeError(f"error_members takes subclasses of ResponseSchema, not {members!r} is none")
     ERROR_MEMBERS.append(members)
 
 
@@ -300,12 +300,12 @@ class NoticeAnswer(ResponseSchema):
     field: str | None = None
     placeholders: Annotated[
         list[str],
-        Field(description="The paths that have no value in the context; with `unresolved_placeholder`."),
+        Field(description="The placeholders without a value in the context; with `unresolved_placeholder`."),
         Source(lambda notice: list(notice.placeholders) or None),
     ] = []
     position: Annotated[
         int,
-        Field(description="How many characters precede the place; with `invisible_characters`."),
+        Field(description="The offset in characters; with `invisible_characters`."),
     ] = UNCHANGED
     code_point: Annotated[str, Field(description="The first invisible character, such as `U+200B`.")] = (
         UNCHANGED
@@ -383,17 +383,19 @@ class _ErrorAnswer(ResponseSchema):
     current: CurrentState | None = None
     dependents: list[Named] = []
     hidden_count: int = 0
-    names: Annotated[list[str], Field(description="What a lock names and cannot be resolved.")] = []
+    names: Annotated[list[str], Field(description="The resources in a lock that cannot be resolved.")] = []
     problems: list[ProblemAnswer] = []
-    per_page: Annotated[int, Field(description="With how many items a page would not be too long.")] = 0
-    limit: Annotated[int, Field(description="The same, of events.")] = 0
-    action: Annotated[Action | None, Field(description="What the key would have to be allowed.")] = None
+    per_page: Annotated[int, Field(description="The number of items that fit into a page.")] = 0
+    limit: Annotated[int, Field(description="The number of events that fit into a page.")] = 0
+    action: Annotated[Action | None, Field(description="The permission that the key lacks.")] = None
     oldest: Annotated[int, Field(description="The position after which the log is complete.")] = 0
     newest: Annotated[int, Field(description="The position at which the log ends.")] = 0
-    epoch: Annotated[str, Field(description="The epoch of the log now.")] = ""
-    request_id: Annotated[str, Field(description="With 500 and above: the request in the log.")] = ""
+    epoch: Annotated[str, Field(description="The current epoch of the log.")] = ""
+    request_id: Annotated[str, Field(description="With 500 and above: the id of the request in the log.")] = (
+        ""
+    )
     detail: Annotated[
-        Literal["yours"] | None, Field(description="`yours`: the streams that are too many are the caller's.")
+        Literal["yours"] | None, Field(description="`yours`: the caller itself has too many streams open.")
     ] = None
 
 
@@ -401,7 +403,7 @@ class _ErrorAnswer(ResponseSchema):
 def error_answer() -> type[ResponseSchema]:
     """Return the schema of errors, with the members that applications declare (`EditorApp.error_members`).
 
-    It is made when it is first asked for: all applications have declared theirs by then.
+    It is made on first use, when all applications have declared theirs.
     """
     bases: tuple[type[ResponseSchema], ...] = (*ERROR_MEMBERS, _ErrorAnswer)
     return create_model("ErrorAnswer", __base__=bases, __doc__=_ErrorAnswer.__doc__)
@@ -459,7 +461,7 @@ class EventPage(ResponseSchema):
 
 
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-"""What `CompactJSONRenderer` makes for each answer again."""
+"""The encoder, which `CompactJSONRenderer` would create for each answer."""
 
 
 def render_json(data: Any, media_type: str) -> tuple[bytes, str]:

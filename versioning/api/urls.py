@@ -77,14 +77,14 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
 def added_routes() -> Iterator[URLPattern]:
     """Yield the routes that applications add.
 
-    Raises `ImproperlyConfigured` for one with a part that its view does not describe, and for one that is
-    hidden: every address below a collection belongs to a resource, whose id may contain a slash.
+    Raises `ImproperlyConfigured` if a view does not describe a part of its route. It also raises for a hidden
+    route: every address below a collection belongs to a resource, whose id may contain a slash.
     """
     collections = tuple(f"{path}/" for path in ("agents", *(f"stored/{kind.path}" for kind in KINDS)))
     for route in capabilities.routes():
         address = str(route.pattern).removeprefix("^")
         if address.startswith(collections):
-            raise ImproperlyConfigured(f"The route {address!r} is an address of resources, which come first.")
+            raise ImproperlyConfigured(f"The route {address!r} is hidden by the addresses of resources.")
         answer: Any = getattr(route, "callback", None)
         if issubclass(getattr(answer, "cls", object), EditorViewSet):
             for name in route.pattern.regex.groupindex:
@@ -94,9 +94,9 @@ def added_routes() -> Iterator[URLPattern]:
 
 @csrf_exempt
 def missing(request: HttpRequest, **outer: Any) -> HttpResponse:
-    """Answer for an address below the API's root that no route has.
+    """Answer 404 for an unknown address below the API's root.
 
-    Below a collection every address is an id, also one with a slash that no id has.
+    Below a collection every address counts as an id, even one with a slash.
     """
     match = request.resolver_match
     root = reverse(f"{match.namespace if match else app_name}:schema", kwargs=outer).removesuffix("schema")
@@ -108,7 +108,7 @@ def missing(request: HttpRequest, **outer: Any) -> HttpResponse:
 
 @cache
 def _collections() -> tuple[str, ...]:
-    """Return the beginnings of all addresses that end in an id or go on with one."""
+    """Return the prefixes of all addresses that contain an id."""
     patterns = (str(route.pattern).removeprefix("^") for route in urlpatterns)
     return tuple({pattern.partition("(?P<")[0] for pattern in patterns if "/(?P<" in pattern})
 

@@ -1,4 +1,4 @@
-"""The views of stored resources: versions and labels, and what only agents of code have."""
+"""The views of stored resources: versions, labels, and the additions for agents in code."""
 
 from __future__ import annotations
 
@@ -58,8 +58,10 @@ class SetLabel(PublishOptions):
     released: Annotated[
         bool,
         Field(
-            description="Whether the version is served under this name to all who may read what is "
-            "published. As it is when absent; false for a new label."
+            description=(
+                "Whether all readers of published versions can read the version by this label. Unchanged "
+                "when absent; false for a new label."
+            )
         ),
     ] = UNCHANGED
 
@@ -86,7 +88,7 @@ class VersionRecord(ResponseSchema):
     bypassed_by: Annotated[
         str | None,
         Source(lambda shown: shown.version.bypassed_by or None),
-        Field(description="The admin who let it go live without the approvals that it needed."),
+        Field(description="The admin who published it without the required approvals."),
     ]
     state: VersionState
     labels: list[str]
@@ -125,7 +127,7 @@ class LabelAnswer(ResponseSchema):
     ]
     released: Annotated[
         bool,
-        Field(description="Whether all who may read what is published may read the version by this name."),
+        Field(description="Whether all readers of published versions can read the version by this label."),
     ]
     updated_at: Time
     updated_by: str | None
@@ -166,7 +168,7 @@ def request_schemas(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
     """
     name, a_kind = kind.schema_name, kind.with_article
     schema, visibility = kind.schema, (resources.HasVisibility,) if kind.has_visibility else ()
-    exported = f"The fields of {a_kind} to be written into a file; anything else is left out of it."
+    exported = f"The fields of {a_kind} to write into a file; others are omitted."
     found = {
         "create": _schema(
             f"{name}Create", f"A new {kind.singular}.", schema.whole, resources.Created, *visibility
@@ -245,7 +247,7 @@ def _page(name: str, doc: str, member: str, item: type[ResponseSchema]) -> Any:
 
 
 def _nothing_required(schema: ConfigSchema) -> type[Shape]:
-    """Return the fields of an edit, none of which is required: null clears each of them."""
+    """Return the fields of an edit: none is required, and null clears one."""
     types = get_type_hints(schema.whole, include_extras=True)
     required = (name for name, field in schema.whole.model_fields.items() if field.is_required())
     optional: Any = {name: (types[name] | None, None) for name in required}
@@ -268,10 +270,10 @@ class ResourceViewSet(RecordViewSet):
     """All operations on a resource; a subclass determines the kind."""
 
     own_routes: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    """The routes that only this kind has: below the id of a resource, its methods with their actions."""
+    """The routes of this kind only, below a resource's id: methods and their actions."""
     own_requests: ClassVar[Mapping[str, type[RequestSchema]]] = {}
     own_responses: ClassVar[Mapping[str, type[BaseModel]]] = {}
-    """The bodies and answers of these, and of actions that this kind answers differently."""
+    """The bodies and answers of these routes, and of actions that this kind overrides."""
     created = RecordViewSet.created | {"add_version", "restore"}
     actions = {
         **RecordViewSet.actions,
@@ -389,7 +391,7 @@ class OverridableViewSet(ResourceViewSet):
     own_responses = {"change_request": ChangeRequestAnswer}
 
     def change_request(self, request: Request, id: str) -> Response:
-        """Propose a change to the repository that holds the override; no repository can be configured yet."""
+        """Propose a change to the repository of the override; no repository can be configured yet."""
         agents = get_editor().agent
         agents.require_saving(id, by=self.caller)
         # As for an export, unknown fields are ignored.

@@ -30,7 +30,7 @@ class Role(StrEnum):
 
 
 class Right(Enum):
-    """Something a caller may do in a workspace."""
+    """A permission of a caller in a workspace."""
 
     READ = Message("read what is published")
     READ_DRAFTS = Message("read drafts and history")
@@ -69,17 +69,17 @@ _RIGHTS_WITH: Mapping[Role | None, frozenset[Right]] = {
 
 
 class Action(StrEnum):
-    """Something that an API key can be limited to, in addition to the role of its owner."""
+    """An action that an API key can be limited to, in addition to its owner's role."""
 
     READ = "read"
-    """What is published, and what the role may read."""
+    """Read published versions, and everything that the role can read."""
     RUN = "run"
     WRITE = "write"
     """Save, comment, review."""
     PUBLISH = "publish"
     ADMIN = "admin"
     DIRECTORY = "directory"
-    """Accounts, by SCIM. No key may do this unless it says so."""
+    """Accounts, by SCIM. Only for keys that name this action."""
 
 
 def roles_with(right: Right) -> list[str]:
@@ -110,8 +110,8 @@ class Caller:
     `roles` maps workspace ids to roles, already limited to what an API key allows. `everywhere` is a role
     in every workspace: that of a superuser, or of the application.
 
-    Rights that were read from the database may be outdated. So before a change is committed, they are
-    compared with what is stored by then: `versioning.models.events`.
+    Rights that were read from the database may be outdated. So they are compared with the stored rights
+    before a change is committed: `versioning.models.events`.
     """
 
     username: str | None = None
@@ -122,13 +122,14 @@ class Caller:
     key_prefix: str | None = None
     key_workspace: str | None = None
     actions: frozenset[Action] | None = None
-    """All that an API key may do; None stands for everything that the role allows."""
+    """The actions of an API key; None for all that the role allows."""
     id_prefix: str = ""
-    """An API key reaches only resources whose id begins like this."""
+    """The prefix of the ids to which an API key is limited."""
     via: Via = Via.PYTHON
     read_again: Callable[[], Caller] | None = field(default=None, compare=False, repr=False)
-    """Returns the caller with the rights that are stored now; raises `Unauthorized` if it may not call any
-    more. None if a program gave the rights: they hold without regard to what is stored."""
+    """Returns the caller with the currently stored rights; raises `Unauthorized` if it may no longer call.
+    None if a program set the rights, which are then independent of the database.
+    """
     rights_position: int = field(default=0, compare=False)
     """The position in the log of the newest change of rights when these were read, or an earlier position."""
     installation: str = field(default="", compare=False)
@@ -157,11 +158,11 @@ class Caller:
             raise Forbidden(right.refused(workspace_id))
 
     def may_act(self, action: Action) -> bool:
-        """Return whether the key may do this at all; only keys are limited, besides the directory."""
+        """Return whether the key has this action. Callers without a key have all but `DIRECTORY`."""
         return action is not Action.DIRECTORY if self.actions is None else action in self.actions
 
     def require_action(self, action: Action) -> None:
-        """Raise `KeyScope` unless the key may do this at all."""
+        """Raise `KeyScope` unless the key has this action."""
         if not self.may_act(action):
             raise KeyScope(action.value)
 
@@ -182,7 +183,7 @@ class Caller:
             raise KeyScope(Action.WRITE.value, id_prefix=self.id_prefix)
 
     def scope(self, right: Right) -> frozenset[str] | None:
-        """Return the workspaces in which the caller has the right; None stands for all of them."""
+        """Return the workspaces in which the caller has the right; None for all."""
         return self._scopes[right]
 
     @cached_property
@@ -196,9 +197,9 @@ class Caller:
 
 
 class RightsChanged(Forbidden):
-    """The rights of a caller have changed since they were read, so that nothing was saved.
+    """The caller's rights have changed since they were read, so nothing was saved.
 
-    The verbs of the editor begin again with the current rights; the error is for other code.
+    The editor's verbs retry with the current rights; other code gets the error.
     """
 
     def __init__(self, caller: Caller) -> None:

@@ -1,4 +1,4 @@
-"""Agents: the fields of their snapshots, what these refer to, and the agents that code defines. Pure."""
+"""Agents: the fields of their snapshots, their references, and the agents that code defines. Pure."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def referenced_tools(config: Config) -> list[tuple[str, str]]:
 
 
 OVERRIDE: Final = ConfigSchema(edit=AgentFields, whole=AgentFields)
-"""The snapshot fields of overrides: none is required, so that everything can be cleared."""
+"""The snapshot fields of overrides: none is required, so each can be cleared."""
 AGENT: Final = ResourceKind(
     slug="agent",
     id_member="agentId",
@@ -301,11 +301,11 @@ class Notice:
     message: str
     field: str | None = None
     placeholders: tuple[str, ...] = ()
-    """The paths of placeholders that it is about."""
+    """The paths of the placeholders concerned."""
     position: int | None = None
-    """How many characters precede the place in the text that it is about."""
+    """The offset in the text, in characters."""
     code_point: str | None = None
-    """The character at that place, such as `U+200B`."""
+    """The character at that offset, such as `U+200B`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,8 +330,9 @@ class ResolvedAgent:
     """None if no stored version is involved: the agent is as defined in code."""
     active_version_id: str | None
     is_live: bool
-    """Whether this is what published requests get: the active version, the version of a released label
-    that was asked for, or the agent as defined in code."""
+    """Whether requests for the published agent get this: the active version, the requested version of a
+    released label, or the agent as defined in code.
+    """
     selector: Selector
     fallback: Notice | None = None
     warnings: tuple[Notice, ...] = ()

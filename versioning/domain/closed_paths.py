@@ -1,6 +1,6 @@
 """Paths that a `requestContextSchema` closes off: no context that it accepts has a value there. Pure.
 
-Only what is certain counts. A keyword that is not known here closes nothing.
+Only certain cases count: an unknown keyword closes nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 from versioning.domain.context_schema import matches_within, subschemas
 
 MAX_STEPS: Final = 100_000
-"""How many schemas are looked at for one configuration; the paths after that count as open."""
+"""How many schemas are examined for one configuration; remaining paths count as open."""
 _SECONDS: Final = 0.1
 """How long all patterns together may take."""
 _INDEX: Final = re.compile("[0-9]{1,9}")
@@ -90,7 +90,7 @@ class _Search:
         return bool(parts) and all(self.closes(part, segments) for part in parts)
 
     def _object_closes(self, schema: Mapping[str, Any], segments: tuple[str, ...]) -> bool:
-        """Return whether there is no such member, or what it may hold closes the rest of the path."""
+        """Return whether the member is impossible, or its schema closes the rest of the path."""
         types = schema.get("type")
         if isinstance(types, str | list) and "object" not in ([types] if isinstance(types, str) else types):
             return True

@@ -1,4 +1,4 @@
-"""Fields of snapshots: what a configuration may hold, and how it is checked and compared.
+"""Fields of snapshots: their types, checks and comparison.
 
 Each kind declares its fields as classes. Storage, API, OpenAPI document, comparison and export follow from
 them. Pure pydantic, used to validate only: the caller's value is stored unchanged.
@@ -151,7 +151,7 @@ def _value_or_variants(name: str, value: Any, varied: Any) -> TypeAliasType:
         f"{name}Variant", __base__=Shape, value=(varied, ...), rules=(RuleGroup | None, None)
     )
     either = Annotated[value, Tag(_VALUE)] | Annotated[list[variant], Tag(_VARIANTS)]
-    description = Field(description="The value itself, or variants of it: those count whose rules hold.")
+    description = Field(description="The value itself, or variants, which apply when their rules hold.")
     return TypeAliasType(f"{name}OrVariants", Annotated[either, list_or(_VALUE, _VARIANTS), description])
 
 

@@ -75,7 +75,7 @@ MAX_UNEVALUATED: Final = 1000
 
 
 class TooSlow(Exception):
-    """The time for the check has run out."""
+    """The check has run out of time."""
 
 
 _deadline: ContextVar[float] = ContextVar("deadline")
@@ -119,9 +119,9 @@ def _metaschemas() -> Any:
     )
 
 
-# Keywords that the library would match without a limit or in quadratic time, or for which it would not name
-# the member that is wrong. Members are checked in order of their names, so that contexts that differ in the
-# order of their members are the same.
+# Keywords that the library would match without a limit or in quadratic time, or without naming the wrong
+# member. Members are checked in order of their names, so that contexts that differ in the order of their
+# members are the same.
 
 
 def matches_within(seconds: float, pattern: str, text: str) -> bool | None:
@@ -251,7 +251,7 @@ MAX_PATTERN: Final = 1000
 """The maximum length of a pattern, in characters."""
 MAX_ISSUES: Final = 20
 SECONDS: Final = 1.0
-"""The processor time that all checks of one request may take together."""
+"""The limit of processor time for all checks of one request."""
 SCHEMA_FIELD: Final = "requestContextSchema"
 CONTEXT_FIELD: Final = "requestContext"
 _DIALECTS: Final[Mapping[str, Any]] = {
@@ -385,7 +385,7 @@ def _validator(text: str) -> Any:
 def _unsafe(schema: Mapping[str, Any], validator: Any, *, is_stored: bool) -> Issue | None:
     """Return a part that refers to another document or may take too long, or None.
 
-    What a reference leads to is a schema, wherever it stands.
+    The target of a reference is checked as a schema, wherever it is in the document.
     """
     pending: list[tuple[Mapping[str, Any], str]] = [(schema, SCHEMA_FIELD)]
     seen: set[int] = set()
@@ -405,7 +405,7 @@ def _unsafe(schema: Mapping[str, Any], validator: Any, *, is_stored: bool) -> Is
                 return Issue(f"{place}.{name}", reason)
         pending += [(inner, f"{place}.{where}") for where, inner in subschemas(part)]
     if {"unevaluatedProperties", "patternProperties"} <= keywords:
-        return Issue(SCHEMA_FIELD, "must not hold both unevaluatedProperties and patternProperties")
+        return Issue(SCHEMA_FIELD, "must not contain both unevaluatedProperties and patternProperties")
     return None
 
 
@@ -427,11 +427,11 @@ def _unsafe_member(name: str, value: Any, *, is_root: bool, is_stored: bool) -> 
 
 
 def _target(reference: str, validator: Any) -> tuple[Any, str | None]:
-    """Return what a reference leads to, or why it leads nowhere."""
+    """Return the target of a reference, or why it has none."""
     if not reference.startswith("#"):
         return None, Message("must refer to something inside this schema")
     try:
-        # The library has no other way to ask.
+        # The library has no public function for this.
         return validator._resolver.lookup(reference).contents, None  # noqa: SLF001
     except Unresolvable:
         return None, Message("refers to nothing in this schema")

@@ -11,11 +11,11 @@ from typing import Final
 from editor_client.shared.tables import MARK
 
 ESCAPED: Final = ("=", "+", "-", "@", "'", "\t", "\r", "\n")
-"""What a cell begins with that is written with an apostrophe before it."""
+"""The first characters of cells that are escaped with an apostrophe."""
 
 
 def escape_cell(text: str) -> str:
-    """Return the text of a cell, with an apostrophe before what a spreadsheet would run."""
+    """Return the text of a cell, with an apostrophe before a formula that a spreadsheet would run."""
     return f"'{text}" if text.startswith(ESCAPED) else text
 
 

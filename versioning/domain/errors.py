@@ -66,12 +66,12 @@ class Quoted(str):
 
 
 class ResourceId(str):
-    """A resource in a message: its id for programs; the studio shows its name to those who may read it."""
+    """A resource in a message: its id for programs; the studio shows its name to those who can read it."""
 
     __slots__ = ("slug",)
 
     slug: str
-    """Of its kind."""
+    """The slug of its kind."""
 
     def __new__(cls, slug: str, resource_id: str) -> Self:
         made = super().__new__(cls, resource_id)
@@ -80,7 +80,7 @@ class ResourceId(str):
 
 
 class WorkspaceId(str):
-    """A workspace in a message: its id for programs; the studio shows its name to those who may read it."""
+    """A workspace in a message: its id for programs; the studio shows its name to those who can read it."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ class NotFound(VersioningError):
 
 
 class Unpublished(NotFound):
-    """The resource was published once, and is out of service: nothing takes the place of what was live."""
+    """The resource was published and then unpublished, and nothing replaced it."""
 
     code = "unpublished"
 
@@ -111,12 +111,13 @@ class NoSuchAddress(NotFound):
     code = "no_such_address"
 
     def __init__(self, app: str | None = None) -> None:
-        """Take the application that would have it, which is installed and not named in INSTALLED_APPS."""
+        """`app` is the application that would have it, if it is not in INSTALLED_APPS."""
         message = "No route of the API has this address. GET /schema, below the prefix of the API, lists all."
         if app is not None:
             message = (
-                f"This address is of the application {app!r}, which the settings of the server do not name: "
-                "add it to INSTALLED_APPS, and migrate."
+                f"This address belongs to the application {app!r}, which the server's settings do not "
+                "include: "
+                "add it to INSTALLED_APPS and migrate."
             )
         super().__init__(message)
 
@@ -222,8 +223,8 @@ class PartsUnavailable(Conflict):
 
     def __init__(self) -> None:
         super().__init__(
-            "Which version is served depends on the request context here, by a rule that only the server "
-            "knows: read the agent in its context."
+            "The version depends on the request context by a rule that only the server knows: read the "
+            "agent in its context."
         )
 
 
@@ -246,15 +247,15 @@ class CursorExpired(VersioningError):
 
 
 class CursorAhead(VersioningError):
-    """The position is of another log: an earlier state of the database was restored."""
+    """The position belongs to another log: an earlier state of the database was restored."""
 
     code = "cursor_ahead"
 
     def __init__(self, newest: int, epoch: str) -> None:
         super().__init__(
             Message(
-                "This position is of the log before an earlier state of it was restored; it ends at {newest} "
-                "now. Treat everything that you have as stale, and start again.",
+                "The log was restored to an earlier state and now ends at {newest}. Treat all your "
+                "data as stale and start again.",
                 newest=newest,
             )
         )
@@ -271,7 +272,7 @@ class EditConflict(VersioningError):
     code = "edit_conflict"
 
     def __init__(self, current: Mapping[str, Any]) -> None:
-        super().__init__("This has changed since you read it; look at the current state and try again.")
+        super().__init__("The resource has changed since you read it; check its current state and try again.")
         self.current = dict(current)
 
     def details(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The types of events in the log, and who sees them. Pure.
+"""The types of events in the log, and their audiences. Pure.
 
 An application that writes its own events declares each type once, with its wording for people
 (`EditorApp.events`); the API, the studio and their filters then support it. `versioning.models.events` writes
@@ -26,21 +26,21 @@ ALL_OF: Final = ".*"
 
 
 class Audience(StrEnum):
-    """Who sees an event, unless the event itself restricts it further."""
+    """The people who see an event, unless the event itself restricts it further."""
 
     READERS = "readers"
-    """About published versions: everyone who may read the resource, or could until the event."""
+    """About published versions: everyone who can read the resource, or could until the event."""
     EDITORS = "editors"
-    """About drafts: everyone who may read the drafts of the workspace."""
+    """About drafts: everyone who can read the drafts of the workspace."""
     ADMINS = "admins"
     """About the workspace: its admins."""
 
 
 class Reach(IntEnum):
-    """Who could read the published version of a resource at the time of the event."""
+    """The readers of a resource's published version at the time of the event."""
 
     EDITORS = 0
-    """Nothing was published: users who may read drafts."""
+    """Nothing was published: users with access to drafts."""
     MEMBERS = 1
     """The members of its workspace."""
     EVERYBODY = 2
@@ -58,7 +58,7 @@ class Target:
     """Distinguishes it from a later resource with the same id."""
     workspace_id: str
     reach: Reach
-    """Who could read it until the event, and therefore sees the event."""
+    """The readers until the event, who therefore see the event."""
 
 
 class VersionName(Protocol):
@@ -96,7 +96,7 @@ class EventType:
     name: str
     """The second half of the type, such as `published`."""
     title: object = ""
-    """The title beside its subject, lazily translated; the default is the name."""
+    """The title next to its subject, lazily translated; the default is the name."""
     sentence: Callable[[Any, Any], Any] | None = None
     """Describes an event to people. It receives the event and the `studio.activity.sentences.Names` that it
     mentions, and returns a `studio.activity.sentences.Sentence`."""
@@ -114,13 +114,13 @@ class EventSubject:
     """Whether an event without a resource can change callers' rights. Events that cannot
     cause no check at the commit."""
     is_personal: bool = False
-    """Whether the person whom the `username` of its detail names sees an event, too, besides the audience."""
+    """Whether the person in `username` of an event's detail sees it in addition to the audience."""
     noun: object = ""
     """Within a sentence, lazily translated: `prompt block`."""
     title: object = ""
     """The plural at the head of a group: `Prompt blocks`."""
     anything: object = ""
-    """The choice that stands for all events of the subject."""
+    """The label for all events of the subject."""
 
 
 _SUBJECTS: Final[dict[str, EventSubject]] = {}

@@ -45,7 +45,7 @@ class ResourceKind:
     views: str = ""
     """The dotted path of the class of its API views, if it has routes of its own: a `ResourceViewSet`."""
     own_words: frozenset[str] = frozenset()
-    """The words of these routes, which no segment of an id may be."""
+    """The words of these routes, reserved in ids: no segment of an id may be one."""
     override_schema: ConfigSchema | None = None
     """The snapshot fields of overrides, for a kind that code can define; None for other kinds."""
     publishes_at_once: bool = False
@@ -57,7 +57,7 @@ class ResourceKind:
     is_shown: bool = False
     """Whether its text is part of the instructions of agents, and so visible to their readers."""
     judges_with_model: Callable[[Config], bool] = no_configuration
-    """Whether a configuration of a kind that is not run makes the service ask its `model`."""
+    """Whether the service calls the `model` of a configuration although the kind is not run."""
 
     @property
     def with_article(self) -> str:
@@ -86,7 +86,7 @@ class ResourceKind:
         return self.override_schema is not None
 
     def asks_model(self, config: Config) -> bool:
-        """Return whether the service asks the model of this configuration."""
+        """Return whether the service calls the model of this configuration."""
         return self.is_run or self.judges_with_model(config)
 
     @property

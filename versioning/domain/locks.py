@@ -1,9 +1,9 @@
-"""Locks: the exact versions of agents and of everything that they run and show, signed. Pure.
+"""Locks: the exact versions of agents and of everything that they run or contain, signed. Pure.
 
 A lock is a JSON object that its holder keeps; the editor does not store it. It names each agent and each
 prompt block with a version and the digest of its configuration. It also contains the conditions under which
-they were served when the lock was made (`Terms`): otherwise a lock could be used to read a draft, or a
-private agent through a public one that merely names it.
+they were served when the lock was made (`Terms`): otherwise a lock could give access to a draft, or to a
+private agent that a public one merely names.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LockInvalid(Invalid):
 
 
 class LockBroken(VersioningError):
-    """Something that a lock names no longer exists in that form, or is not readable for the caller."""
+    """A resource in a lock no longer exists in that version, or the caller may not read it."""
 
     code = "lock_broken"
 
@@ -100,7 +100,7 @@ class Terms:
     """The conditions when a lock was made, in addition to the versions.
 
     A reference in a published agent leads to a target that runs or is shown as a part of it, for every
-    caller. The exceptions are listed here. The references of a draft count only for callers who may read the
+    caller. The exceptions are listed here. The references of a draft count only for callers who can read the
     target themselves.
     """
 
@@ -137,7 +137,7 @@ class Terms:
         )
 
     def runs_as_part(self, agent_id: str, sub_agent_id: str) -> bool:
-        """Return whether a sub-agent runs as part of this agent for everyone who may run the agent."""
+        """Return whether a sub-agent runs as part of this agent for everyone who can run the agent."""
         return agent_id not in self.draft_agents and sub_agent_id not in self.own_agents.get(agent_id, ())
 
 
@@ -170,7 +170,7 @@ class Lock:
 
 @dataclass(frozen=True, kw_only=True)
 class SentLock:
-    """A lock as it was sent; do not trust it before it is opened."""
+    """A lock as it was sent, to be verified by opening it."""
 
     place: str = field(compare=False)
     """Its place in the request."""

@@ -1,7 +1,7 @@
-"""Overrides of code-defined agents: what they may contain, and how they apply to the code. Pure.
+"""Overrides of code-defined agents: their contents, and applying them to the code. Pure.
 
 An override changes the instructions and tools of an agent; name, description and model stay as in the code.
-The code also decides how much of that may be changed, by the ownership in `Agent(editor=…)`.
+The ownership in `Agent(editor=…)` can limit this further.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ APPLIED_FIELDS = ("instructions", "tools", "integrationTools", "mcpClients", "re
 
 
 IN_CODE: Final = UUID(int=0)
-"""The identity of code-defined agents in the log; stored resources have one of their own."""
+"""The identity of code-defined agents in the log; stored resources have their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ownership:
-    """What the code allows an override to change."""
+    """The parts of an agent that an override may change."""
 
     instructions: bool
     tools: bool
@@ -88,7 +88,7 @@ class CodeAgent(Protocol):
 
     @property
     def ownership(self) -> Ownership:
-        """What an override may change."""
+        """The parts that an override may change."""
 
     @property
     def visibility(self) -> str:
@@ -118,7 +118,7 @@ def code_config(agent: CodeAgent) -> Config:
 
 
 def apply_override(agent: CodeAgent, override: Config) -> Config:
-    """Return the fields of an override that apply, limited to what the code allows."""
+    """Return the fields of an override that apply, within the limits of the code."""
     named = (field for field in APPLIED_FIELDS if field in override)
     allowed = {field: _limit_value(agent, field, override[field]) for field in named}
     return {field: value for field, value in allowed.items() if value is not None}
@@ -130,7 +130,7 @@ def merged_config(agent: CodeAgent, override: Config) -> Config:
     counted = apply_override(agent, override)
     if "tools" in counted:
         base_tools, tools = base.get("tools", {}), counted["tools"]
-        if isinstance(tools, list):  # variants, as the stored ones are
+        if isinstance(tools, list):  # variants, like the stored ones
             stored = (
                 {**variant, "value": _add_descriptions(base_tools, variant["value"])} for variant in tools
             )
@@ -194,7 +194,7 @@ def _limit_value(agent: CodeAgent, field: str, value: Any) -> Any:
 
 
 def _descriptions(agent: CodeAgent, tools: Mapping[str, Any]) -> dict[str, Any]:
-    """Return only the descriptions of tools that the code has."""
+    """Return the descriptions of tools in code, without others."""
     return {
         name: {"description": usage["description"]}
         for name, usage in tools.items()

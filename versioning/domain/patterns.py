@@ -1,8 +1,8 @@
 r"""The patterns of JSON Schemas, matched in linear time and bounded memory. Pure.
 
 RE2 matches them: no look-around, no back-references, no recursion, and programs of a limited size. `\d`, `\w`
-and `\s` know all of Unicode, as they do in Python; `\b` knows ASCII. Patterns that were stored before this
-was required are matched by a library that can be interrupted, in short texts only.
+and `\s` cover all of Unicode, as in Python; `\b` only ASCII. Patterns that were stored before this was
+required are matched by a library that can be interrupted, in short texts only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_OLD_TEXT: Final = 10_000
 MAX_STEPS: Final = 400_000_000
 """The maximum product of the size of a program and the length of a text: about two seconds, at worst."""
 MEMORY: Final = (256 * 1024, 1024 * 1024, 4 * 1024 * 1024)
-"""How much a pattern may use, in bytes; it gets the least that is enough for its program."""
+"""The memory that a pattern may use, in bytes; it gets the minimum for its program."""
 
 _CACHE_BYTES: Final = 32 * 1024 * 1024
 _WORD: Final = r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}"
@@ -40,7 +40,7 @@ _OUTSIDE: Final = {
     "S": f"[^{_SPACE}]",
     "Z": r"\z",
 }
-# RE2 has no complement within a class, so `\W` is that of ASCII there.
+# RE2 has no complement within a class, so `\W` covers ASCII only there.
 _INSIDE: Final = {"d": r"\p{Nd}", "D": r"\P{Nd}", "w": _WORD, "s": _SPACE, "S": _NO_SPACE}
 _CODE_POINT: Final = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _NAMED_CLASS: Final = re.compile(r"\[:\^?[a-z]+:\]")
@@ -48,7 +48,7 @@ _RECURSION: Final = re.compile(r"\(\?(?:R|[-+]?[0-9]|&|P>|P&)")
 
 
 class PatternRefused(ValueError):
-    """A pattern is none, or none that takes linear time; the argument is the reason, a `Message`."""
+    """A pattern is invalid or takes more than linear time; the argument is the reason, a `Message`."""
 
 
 class TooLong(Exception):
@@ -88,7 +88,7 @@ def compile_pattern(pattern: str) -> Any:
 
 
 def refuse_unusable(pattern: str) -> None:
-    """Raise `PatternRefused` for a stored pattern that can be matched in no way, or in unlimited memory."""
+    """Raise `PatternRefused` for a stored pattern that cannot be matched within the memory limit."""
     try:
         compile_pattern(pattern)
     except PatternRefused as error:
@@ -145,7 +145,7 @@ def _translate(pattern: str) -> str:
         position += 1
         if not is_inside and character == "[":
             is_inside = True
-            for first in ("^", "]"):  # a bracket that comes first is meant
+            for first in ("^", "]"):  # a bracket in first position is a literal
                 if pattern.startswith(first, position):
                     parts.append(first)
                     position += 1

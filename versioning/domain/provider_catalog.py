@@ -25,10 +25,10 @@ from versioning.domain.errors import Invalid, Message
 
 
 def read_object(value: str | Mapping[str, Any], *, example: str) -> Mapping[str, Any]:
-    """Return the members of a setting, from JSON or its value; empty means none. Numbers are exact.
+    """Return the members of a setting given as JSON or as a value; empty means none. Numbers are exact.
 
-    Raises `ValueError` with a sentence, which has an example, about what cannot be read: also for a member
-    that is named twice, of which one would be lost.
+    Raises `ValueError` with a sentence and an example for an invalid value. A duplicate member is invalid,
+    because one of the two would be lost.
     """
     if not value:
         return {}
@@ -86,8 +86,8 @@ class KnownProvider:
     def empty_variables(self) -> list[str]:
         """The variables that are set, but empty.
 
-        One counts as an error even if another alternative is complete: some libraries would use the empty
-        text as the key.
+        They count as errors even if another alternative is complete, because some libraries would use the
+        empty text as the key.
         """
         names = dict.fromkeys(name for alternative in self.alternatives for name in alternative)
         return [name for name in names if not os.environ.get(name, "unset").strip()]
@@ -103,7 +103,7 @@ class KnownProvider:
 
     @property
     def missing(self) -> str | None:
-        """What is missing in the environment, in words; None if everything is set."""
+        """The missing part of the environment, in words; None if everything is set."""
         if self.missing_variable is None:
             return None
         if empty := self.empty_variables:
@@ -113,7 +113,7 @@ class KnownProvider:
 
     @property
     def is_a_kind(self) -> bool:
-        """Whether a key and an address are all that it needs, so that others can be configured like it."""
+        """Whether it needs only a key and an address, so that others can be configured like it."""
         return all(len(alternative) == 1 for alternative in self.alternatives)
 
     @property
@@ -122,7 +122,7 @@ class KnownProvider:
 
     @property
     def has_default_url(self) -> bool:
-        """Whether the library knows an address; a server of one's own has none."""
+        """Whether the library has a default address; self-hosted servers have none."""
         return not self.is_a_kind or self.alternatives[0][0] not in {"OLLAMA_BASE_URL", "VLLM_BASE_URL"}
 
 
@@ -219,7 +219,7 @@ class ConfiguredProvider:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedProvider:
-    """A provider, and what it lacks."""
+    """A provider, and its missing package or variable."""
 
     name: str
     kind: str
@@ -267,7 +267,7 @@ class ProviderCatalog:
         return self.configured.get(name) or KNOWN_PROVIDERS.get(name)
 
     def listed(self, name: str) -> ListedProvider | None:
-        """Return a provider with what it lacks; None for an unknown one."""
+        """Return a provider with its missing package or variable; None for an unknown provider."""
         if name == ECHO:
             return ListedProvider(name=name, kind=ECHO)
         if name in self.own:
@@ -281,7 +281,7 @@ class ProviderCatalog:
         return ListedProvider(name=name, kind=kind, missing_variable=provider.missing_variable)
 
     def kind_of(self, name: str) -> str | None:
-        """Return the built-in provider that this one is like, or itself; None for the project's own."""
+        """Return the built-in provider that it is configured like, or itself; None for the project's own."""
         configured = self.configured.get(name)
         return configured.kind if configured is not None else None if name in self.own else name
 
@@ -308,14 +308,14 @@ BUILT_IN: Final = ProviderCatalog()
 def own_providers(providers: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the providers that a project defines, by name.
 
-    Raises `ValueError` for a name that is invalid or built in, and `TypeError` for what is neither a provider
-    of the agent library nor a function.
+    Raises `ValueError` for a name that is invalid or built in, and `TypeError` for any object except a
+    provider of the agent library or a function.
     """
     for name, provider in providers.items():
         problem = _name_problem(name)
         if problem is not None:
             raise ValueError(f"the provider {name!r}: its name {problem}")
-        # A provider is an object of the agent library, which is loaded, then.
+        # A provider is an object of the agent library, so the library is loaded by then.
         library: Any = sys.modules.get("pydantic_ai.providers")
         is_provider = library is not None and isinstance(provider, library.Provider)
         if not is_provider and (isinstance(provider, type) or not callable(provider)):
@@ -327,9 +327,9 @@ def own_providers(providers: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def configured_providers(value: str | Mapping[str, Any]) -> Mapping[str, ConfiguredProvider]:
-    """Return the providers of `EDITOR_PROVIDERS`, which is JSON, or its value; empty text means none.
+    """Return the providers of `EDITOR_PROVIDERS`, given as JSON or as a value; empty text means none.
 
-    Raises `ValueError` with a sentence about what cannot be read.
+    Raises `ValueError` with a sentence for an invalid value.
     """
     example = '{"vllm-a": {"kind": "openai", "baseUrl": "http://127.0.0.1:8001/v1"}}'
     return {name: _read_provider(name, given) for name, given in read_object(value, example=example).items()}
@@ -339,7 +339,7 @@ def _name_problem(name: object) -> str | None:
     if not isinstance(name, str):
         return "must be text"
     if name == ECHO or name in KNOWN_PROVIDERS:
-        return "is that of a built-in provider"
+        return "is the name of a built-in provider"
     return ids.label_problem(name)
 
 
@@ -433,7 +433,7 @@ class OwnPrice:
 def own_prices(value: str | Mapping[str, Any]) -> Mapping[str, OwnPrice]:
     """Return the prices of `EDITOR_PRICES` by `provider/model`, from JSON or its value; empty means none.
 
-    Raises `ValueError` with a sentence about what cannot be read.
+    Raises `ValueError` with a sentence for an invalid value.
     """
     prices = read_object(value, example='{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}')
     return {name: _price(name, given) for name, given in prices.items()}

@@ -1,4 +1,4 @@
-"""Which options of a run an agent's configuration may hold, and with which values. Pure."""
+"""The run options in an agent's configuration, and their values. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MODEL_SETTINGS: Final[Mapping[str, tuple[str, tuple[type, ...]]]] = MappingProxy
         "maxCompletionTokens": ("max_tokens", (int,)),
     }
 )
-"""The settings that `model` may hold beside its provider and name, in the same form."""
+"""The settings that `model` may contain besides its provider and name, in the same form."""
 _MODEL: Final = ("provider", "name")
 _OPTIONS: Final = ("maxSteps", "modelSettings")
 
@@ -40,7 +40,7 @@ _OPTIONS: Final = ("maxSteps", "modelSettings")
 def setting_problem(
     name: str, value: Any, known: Mapping[str, tuple[str, tuple[type, ...]]] = SETTINGS
 ) -> str | None:
-    """Return why no run can use a setting with this value; None if it can. Null means that it is not set."""
+    """Return why no run can use a setting with this value; None if one can. Null means not set."""
     if name not in known:
         return Message("is not a known setting; there are {names}", names=", ".join(known))
     types = known[name][1]
@@ -59,7 +59,7 @@ def is_count(value: Any) -> bool:
 def usable_settings(
     given: Any, known: Mapping[str, tuple[str, tuple[type, ...]]] = SETTINGS
 ) -> dict[str, Any]:
-    """Return the settings that a run can use, by the agent library's names; the others are left out."""
+    """Return the settings that a run can use, by the agent library's names; others are omitted."""
     if not isinstance(given, Mapping):
         return {}
     return {

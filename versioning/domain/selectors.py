@@ -33,7 +33,7 @@ class State(StrEnum):
 
 
 class OverlayName(NamedTuple):
-    """An overlay (`versioning.serving.overlays`): what would be live if its versions were published now."""
+    """An overlay (`versioning.serving.overlays`): the live state if its versions were published now."""
 
     selector: str
     """The application's selector, such as `release`."""
@@ -149,7 +149,7 @@ class VersionsMap:
         """Return the map for a JSON object; None gives an empty map.
 
         `{"agents": {<id>: selector}, "promptBlocks": {<id>: selector}, "self"?: selector, "defaultStatus"?,
-        "strict"?}`, where a selector is an object with exactly one of them; or a lock. Raises `Invalid` with
+        "strict"?}`, where a selector is an object with exactly one member; or a lock. Raises `Invalid` with
         every problem at once; each is named below `field`, such as `versions.agents.<id>`. Raises
         `LockInvalid` for an object that has a member of a lock but is not a lock.
         """
@@ -183,7 +183,7 @@ class VersionsMap:
         locked = next((versions for versions in weakest_first if versions.lock is not None), None)
         if locked is not None and locked.lock is not None:
             if any(versions not in (NO_VERSIONS, locked) for versions in weakest_first):
-                message = "is a lock, with which nothing else can select versions"
+                message = "is a lock, which excludes other selectors"
                 raise Invalid.field(locked.lock.place, message)
             return locked
         return cls(

@@ -1,4 +1,4 @@
-"""A saved configuration as the rest of the editor sees it, independent of its storage."""
+"""A saved configuration, independent of its storage."""
 
 from __future__ import annotations
 
@@ -80,19 +80,19 @@ class Snapshot(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class VersionPointers:
-    """The two pointers of a resource for which a file, not its row, decides what is published."""
+    """The two pointers of a resource whose published version is determined by a file, not its row."""
 
     active: Snapshot | None
     """The published version."""
     latest: Snapshot
     base: Snapshot
-    """The version that the next edit starts from: the latest, or an equivalent one with more fields."""
+    """The version from which the next edit starts: the latest, or an equivalent one with more fields."""
     from_git: Sequence[Snapshot] = ()
     """The versions in commits, newest first."""
     file: Snapshot | None = None
     """The content of the file, as a version."""
     gone: bool = False
-    """Whether only the history in Git is left, without a file or a row."""
+    """Whether only the history in Git remains, without a file or a row."""
 
     def find(self, version_id: str) -> Snapshot | None:
         """Return the version with this id if it is one that no row stores."""

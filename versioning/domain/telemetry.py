@@ -1,8 +1,8 @@
 """Measurements for monitoring the service, and traces of a request through several programs.
 
-The code says what happens, and where a piece of work begins and ends. A process that has a `Meter` counts it
-(`editor_project.metrics`); one that has a `Tracer` reports it as a span (`editor_project.traces`). Without
-them, these are calls that return at once.
+The code reports events and marks where a unit of work begins and ends. A process that has a `Meter` counts
+them (`editor_project.metrics`); one that has a `Tracer` reports the work as spans (`editor_project.traces`).
+Without them, these calls return immediately.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 PARENT: Final = "traceparent"
 MAX_LENGTH: Final = 55
-"""The length of that header."""
+"""The maximum length of the `traceparent` header."""
 
 Attributes = Mapping[str, Any]
-"""The attributes of a span by OpenTelemetry's names; those that are None are left out."""
+"""The attributes of a span by OpenTelemetry's names; those that are None are omitted."""
 Headers = Mapping[str, str]
 """The headers of HTTP by lower-case names."""
 
 
 class Span(Protocol):
-    """A piece of work that is under way."""
+    """A unit of work in progress."""
 
     def set(self, attributes: Attributes) -> None:
         """Add attributes."""
 
     def fail(self, kind: str) -> None:
-        """Say that the work has failed, and by which kind of error."""
+        """Mark the work as failed, with the kind of error."""
 
 
 class Tracer(Protocol):
@@ -43,7 +43,7 @@ class Tracer(Protocol):
         """Return a span; `caller` are the headers of a request that it answers, which may name its parent."""
 
     def answered(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
-        """Report a request that has just been answered, without anything in it."""
+        """Report a request that has just been answered, without child spans."""
 
     def route(self, path: str) -> str:
         """Return the template of an address."""
@@ -71,7 +71,7 @@ _NO_SPAN: Final = nullcontext[Span](_NoSpan())
 
 
 def use_tracers(*tracers: Tracer) -> None:
-    """Let a tracer report what happens in this process from now on, or none."""
+    """Set the tracer of this process, or none."""
     _tracers[:] = tracers
 
 
@@ -122,7 +122,7 @@ def load_runs() -> None:
 
 @contextmanager
 def running(agent: ResolvedAgent) -> Iterator[None]:
-    """Name an agent, its version and its arm in all spans about models and tools within this block."""
+    """Add an agent, its version and its arm to all spans about models and tools within this block."""
     if not _tracers:
         yield
         return
@@ -133,7 +133,7 @@ def running(agent: ResolvedAgent) -> Iterator[None]:
 
 
 def span_attributes(agent: ResolvedAgent) -> Attributes:
-    """Return what spans say about an agent: nothing that anyone has written into it."""
+    """Return the span attributes of an agent, without any of its content."""
     number, outcome = agent.resolved_version_number, agent.outcome or {}
     return {
         "gen_ai.agent.id": agent.id,
@@ -146,7 +146,7 @@ def span_attributes(agent: ResolvedAgent) -> Attributes:
 
 
 class Meter(Protocol):
-    """Counts what happens in this process."""
+    """Counts events in this process."""
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count a request and its duration."""
@@ -155,7 +155,7 @@ class Meter(Protocol):
         """Add to a counter."""
 
     def level(self, name: str, value: float, **labels: str) -> None:
-        """Set what there is of something now."""
+        """Set a gauge."""
 
     def took(self, name: str, seconds: float, **labels: str) -> None:
         """Add a duration to a histogram."""
@@ -165,7 +165,7 @@ _meters: list[Meter] = []
 
 
 def use_meter(meter: Meter) -> None:
-    """Let a meter count what happens in this process from now on, in place of an earlier one."""
+    """Set the meter of this process; it replaces an earlier one."""
     _meters[:] = [meter]
 
 

@@ -34,7 +34,7 @@ REPLACEMENT: Final = "\ufffd"
 
 
 def storable_text(text: str) -> str:
-    """Return a text with the halves of surrogate pairs put together, and what cannot be stored replaced."""
+    """Return a text with the halves of surrogate pairs put together, and unstorable characters replaced."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -61,7 +61,7 @@ def storable_json(value: Any) -> Any:
 
 
 class StorablePieces:
-    """Makes a text that comes in pieces storable, with the same result as `storable_text` for the whole."""
+    """Makes a streamed text storable, with the same result as `storable_text` for the whole."""
 
     def __init__(self) -> None:
         self._half = ""
@@ -74,7 +74,7 @@ class StorablePieces:
         return storable_text(text)
 
     def end(self) -> str:
-        """Return what still waits: the text has ended."""
+        """Return the pending half at the end of the text."""
         half, self._half = self._half, ""
         return storable_text(half)
 
@@ -96,9 +96,9 @@ _IGNORED: Final = (
     r"\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F"
     r"\uFEFF\uFFA0\uFFF0-\uFFF8\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF"
 )
-"""What Unicode calls default ignorable, except for soft hyphens."""
+"""Unicode's default ignorable characters, except for soft hyphens."""
 _CONTROLS: Final = r"\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\u2028\u2029\uFFF9-\uFFFB"
-# Every alternative begins with the character itself, so that the engine looks at nothing else.
+# Every alternative begins with the character itself, so the engine skips all others quickly.
 _VISIBLE: Final = (
     rf"\U0001F3F4(?:{_FLAGS})\U000E007F",
     r"[\uFE0E\uFE0F](?<=(?:[\p{Emoji}\u20E3]|\p{Emoji}\p{Emoji_Modifier}).)",
@@ -108,7 +108,7 @@ _VISIBLE: Final = (
     r"[\u180B-\u180F](?<=\p{Script=Mongolian}.)",
     r"[\u115F\u1160](?:(?<=\p{Script=Hangul}.)|(?=\p{Script=Hangul}))",
 )
-"""Those of the characters below that scripts, emoji and flags need."""
+"""The characters below that scripts, emoji and flags need."""
 _INVISIBLE: Final = rf"(?:[{_IGNORED}{_CONTROLS}]|\r(?!\n))+"
 _RUN: Final = regex.compile(
     "|".join([*(f"{pattern}(*SKIP)(*FAIL)" for pattern in _VISIBLE), _INVISIBLE]), regex.DOTALL
@@ -138,7 +138,7 @@ def code_point(character: str) -> str:
 def script_pattern() -> str:
     """Return the rule as a regular expression of JavaScript, with the flags `gsu`.
 
-    It matches what is visible, too; invisible characters are in the group `run`.
+    It also matches visible characters; invisible ones are in the group `run`.
     """
     whole = "|".join([*_VISIBLE, f"(?<run>{_INVISIBLE})"])
     whole = re.sub(r"[^\x00-\x7F]", lambda one: f"\\U{ord(one[0]):08X}", whole)
@@ -221,18 +221,18 @@ def _is_boundary(text: str, position: int) -> bool:
 
 
 def _is_simple(character: str) -> bool:
-    """Return whether it is Latin, Greek, Cyrillic or Chinese, and no mark: characters that nothing joins."""
+    """Return whether it is Latin, Greek, Cyrillic or Chinese and no mark, so it never joins a cluster."""
     return character < "\u0300" or "\u0370" <= character < "\u0483" or "\u4e00" <= character < "\ua000"
 
 
 _MAY_BE_JSON: Final = re.compile(
     r"[ \t\n\r]*+(?:[{\[\"]|true|false|null|-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?[ \t\n\r]*+\Z)"
 )
-"""How JSON begins; a number is all there is of it. Of most texts that says already that they are none."""
+"""The beginning of JSON, or a whole number: a cheap test that rules out most texts."""
 
 
 def format_value(value: Any) -> str:
-    """Return the text of a value; one that reads as JSON, or is empty, stands in quotation marks."""
+    """Return the text of a value, in quotation marks if it is empty or would be read as JSON."""
     is_itself = isinstance(value, str) and value and not _reads_as_json(value)
     text: str = value if is_itself else canonical.dump(value)
     return text
@@ -247,9 +247,10 @@ def parse_value(text: str) -> Any:
 
 
 def typed_cell(text: str) -> Any:
-    """Return the value that a person has written into a cell: as `typed`, but never less than is stored.
+    """Return the value of a cell that a person has written, without losing any of the text.
 
-    A number that JSON writes otherwise, such as `3.10` or `1e5`, may be a version or a code: it stays a text.
+    A number in another form than JSON's, such as `3.10` or `1e5`, may be a version or a code, so it stays a
+    text.
     """
     value = parse_value(text)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

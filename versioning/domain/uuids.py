@@ -26,7 +26,7 @@ def parse_uuid(text: str) -> UUID:
 
 
 def is_uuid(text: str) -> bool:
-    """Say whether a text is a UUID as `uuid_of` reads it."""
+    """Return whether a text is a UUID that `parse_uuid` accepts."""
     try:
         parse_uuid(text)
     except NotFound:

@@ -10,7 +10,7 @@ from versioning.domain.errors import Invalid, Message
 
 UTC: Final = "UTC"
 _NOT_ZONES: Final = frozenset({"Factory", "localtime", "posixrules"})
-"""Files of the machine beside those of zones: what its own clock is set to, or that nothing was chosen."""
+"""Files among the machine's time zones that are none: its own setting, or the lack of one."""
 MAX_NAME: Final = 64
 """The maximum length of a stored name."""
 
@@ -23,7 +23,7 @@ def known_zones() -> frozenset[str]:
 
 @cache
 def offered_zones() -> tuple[str, ...]:
-    """Return the names to choose from: UTC, and those of places."""
+    """Return the names to choose from: UTC and places."""
     places = (zone for zone in known_zones() if "/" in zone and not zone.startswith(("Etc/", "SystemV/")))
     return UTC, *sorted(places)
 

@@ -1,4 +1,4 @@
-"""The use cases: what people and programs do with agents and prompt blocks.
+"""The use cases of people and programs for agents and prompt blocks.
 
     from versioning.editor import Editor
 
@@ -77,7 +77,7 @@ class Editor:
     `agent` and `prompt` hold the verbs of the two kinds, `workspace` administers workspaces and members,
     `key` API keys, `invitation` lets people become members, and `person` erases people.
 
-    `source` says where overrides of code-defined agents live: in the `database`, or as files under Git with
+    `source` is the storage of overrides of code-defined agents: the `database`, or files under Git with
     `code`. The default is the setting `EDITOR_SOURCE`.
     """
 
@@ -193,9 +193,10 @@ class Editor:
     ) -> dict[str, Any]:
         """Return a lock: a JSON object that can be passed as `versions` and always gives the same prompts.
 
-        It holds the named agents and prompt blocks in the selected versions, plus every sub-agent and prompt
-        block that they reach, read at one moment; see `make_lock`. The lock is not stored. Raises `NotFound`,
-        `Forbidden` and `Invalid` as `make_lock` does, and `LockKeyUnreadable` if nothing can be signed.
+        It contains the named agents and prompt blocks in the selected versions, plus every sub-agent and
+        prompt block that they reach, read at one moment; see `make_lock`. The lock is not stored. Raises
+        `NotFound`, `Forbidden` and `Invalid` as `make_lock` does, and `LockKeyUnreadable` if nothing can be
+        signed.
         """
         key, caller = LockKey.opened(), caller_of(by)
         named, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))

@@ -86,10 +86,10 @@ def preview(
 ) -> tuple[str, list[BlockReport]]:
     """Return the text that instruction blocks give in the context, and the result for each block.
 
-    A referenced block is shown as its draft, as its published version to callers who may not read drafts, and
-    as missing to callers who may read neither. Without `drafts`, every caller gets the published version: the
-    text that an agent would have if it were published with these blocks now. Raises `Invalid` if the text is
-    too long or takes too much to evaluate; `field` names the blocks in the error.
+    A referenced block is shown as its draft, as its published version to callers without access to drafts,
+    and as missing to callers who can read neither. Without `drafts`, every caller gets the published version:
+    the text that an agent would have if it were published with these blocks now. Raises `Invalid` if the text
+    is too long or takes too much to evaluate; `field` names the blocks in the error.
     """
     evaluation = Evaluation(context or {})
     texts = _collect_texts(blocks, evaluation, drafts=drafts, by=by, field=field)

@@ -60,7 +60,7 @@ class Outcome:
 
 
 Change = Callable[[Collection[Any], Choice, Caller], Sequence[Notice] | None]
-"""Changes one resource in a transaction of its own and returns its warnings; None if there is nothing to do.
+"""Changes one resource in its own transaction and returns its warnings; None if nothing changes.
 
 Raises an error of the domain, which becomes the outcome.
 """

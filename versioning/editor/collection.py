@@ -95,7 +95,7 @@ def make_agents(code: Registry, files: OverrideSource | None = None) -> Agents:
 
 
 def make_collection(kind: ResourceKind, code: Registry, agents: Agents) -> Collection[Any]:
-    """Return the verbs of a kind that has no verbs of its own."""
+    """Return the verbs of a kind that declares none."""
     model = find_model(kind)
     return Collection(model=model, code=code, backend=Rows(model, code), agents=agents.backend)
 

@@ -1,4 +1,4 @@
-"""Warnings about a saved configuration: what no run can use, reads or fills in. They never prevent a save."""
+"""Warnings about parts of a saved configuration without effect on runs. They never prevent a save."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from versioning.domain.provider_catalog import (
 from versioning.domain.texts import invisible_runs_in
 
 MAX_INVISIBLE: Final = 100
-"""How many runs of invisible characters are warned of."""
+"""The maximum number of warnings about invisible characters."""
 MAX_PLACEHOLDERS: Final = 10_000
 """How many placeholders of a configuration are checked."""
 
@@ -66,7 +66,7 @@ def _parse_providers(text: str) -> Mapping[str, ConfiguredProvider]:
 
 
 def configuration_warnings(kind: ResourceKind, config: Config, code: Registry) -> Iterator[Notice]:
-    """Yield the warnings about a model and its options, which no run can use or reads."""
+    """Yield the warnings about a model and options that runs cannot use or do not read."""
     if "model" in config and kind.asks_model(config):
         catalog = provider_catalog(code)
         for field, model in _values(config, "model"):
@@ -86,7 +86,7 @@ def invisible_characters(config: Config) -> Iterator[Notice]:
     for field, run in islice(invisible_runs_in(config), MAX_INVISIBLE):
         message = Message(
             "Invisible characters: {count} after {position} characters, beginning with {code_point}. "
-            "A model reads them, and people do not see them.",
+            "The model reads them, but people cannot see them.",
             count=len(run.text),
             position=run.position,
             code_point=run.code_point,

@@ -33,8 +33,8 @@ def delete(
 ) -> None:
     """Delete a resource with its versions and labels; its id can be used again.
 
-    `options` are those that the checks of the gate understand. With `if_unused`, raises `InUse` if a
-    published agent refers to it; raises what the checks raise, too.
+    `options` are the options of the gate's checks. With `if_unused`, raises `InUse` if a published agent
+    refers to it. Also raises the errors of the checks.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as change:
@@ -121,7 +121,7 @@ def discard_draft(
 def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
     """Delete all but the newest `keep` versions and return how many were deleted.
 
-    The active, the latest and labelled versions are never deleted, nor those waiting to go live.
+    The active, latest and labelled versions are never deleted, nor versions scheduled to go live.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by) as change:

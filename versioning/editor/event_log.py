@@ -1,4 +1,4 @@
-"""Read the log: what has changed since a position."""
+"""Read the log: changes since a position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Now = Literal["now"]
 class EventFilter(NamedTuple):
     """Which events to return; None matches any.
 
-    A workspace that the caller may not read behaves like one that does not exist: no event matches.
+    No event matches for a workspace that the caller may not read or that does not exist.
     """
 
     types: frozenset[str] | None = None
@@ -67,7 +67,7 @@ class EventPage:
     has_more: bool
     """Whether there are further events that the caller may read."""
     epoch: str
-    """The epoch of the log, which a reader gives back with its position."""
+    """The epoch of the log, which a reader sends along with its position."""
 
 
 class EventLog:

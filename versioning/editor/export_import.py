@@ -1,6 +1,6 @@
 """Export overrides from the database to files, and import them from files into the database.
 
-Both can be repeated safely: an override that is the same on both sides is left alone.
+Both can be repeated safely: an override that is the same on both sides is skipped.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ExportImport:
 
         The previously published versions stay in the history. Write access to a file implies no membership,
         so a file that refers to a prompt block of another workspace is refused. So is one that a check of the
-        gate refuses; `options` are those that the checks understand (`gate.options`).
+        gate refuses; `options` are the options of these checks (`gate.options`).
         """
         by = Caller(roles={self.code.workspace_id: Role.ADMIN}, via=Via.COMMAND)
         publish = partial(self._import_one, dry_run=dry_run, options=options, by=by)
@@ -83,7 +83,7 @@ class ExportImport:
             return Outcome.UNCHANGED
         alike = current is not None and file_content(agent, current.config) == wanted
         if stored and not alike and not force:
-            raise Refused("the file differs from what the database publishes")
+            raise Refused("the file differs from the published version in the database")
         if not dry_run and published:
             self.files.write(agent, published.config)
         elif not dry_run:
@@ -93,7 +93,7 @@ class ExportImport:
     def _import_one(self, agent: CodeAgent, *, dry_run: bool, options: Options, by: Caller) -> Outcome:
         published, current = self._published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
-            raise Refused("the file does not hold an override; the log says why")
+            raise Refused("the file does not contain a valid override; see the log")
         held = file_content(agent, published.config) if published else None
         wanted = file_content(agent, current.config) if current else None
         if held == wanted:

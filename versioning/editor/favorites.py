@@ -15,10 +15,10 @@ R = TypeVar("R", bound=VersionedResource)
 
 @retry_on_conflict
 def favorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R, Favorited]:
-    """Mark a resource as a favorite of the caller; a key marks it for its owner.
+    """Mark a resource as a favorite of the caller; a key acts for its owner.
 
     Raises `NotFound` if the caller cannot read the resource without a selector, and `Forbidden` for the
-    application, which is no person.
+    application.
     """
     return _mark(resources, resource_id, caller_of(by), wanted=True)
 

@@ -49,7 +49,7 @@ Options = Mapping[str, Any]
 """Values of options, by their argument names in Python."""
 NO_OPTIONS: Final[Options] = MappingProxyType({})
 ALONE: Final[Versions] = MappingProxyType({})
-"""Nothing else goes live in the same transaction."""
+"""No other resource goes live in the same transaction."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +64,9 @@ class GateRequest:
     at: datetime.datetime = field(default_factory=timezone.now)
     """When it changes: now, or the time of its schedule, in UTC."""
     together: Versions = field(default_factory=lambda: ALONE)
-    """What goes live in the same transaction, or is taken down."""
+    """The resources that go live or are taken down in the same transaction."""
     before: Versions = field(default_factory=lambda: ALONE)
-    """What was live before the transaction of the resources that move in it."""
+    """The live versions, before the transaction, of the resources that change in it."""
     for_update: bool = False
     """Whether the change is made in this transaction, which has locked the resource; the gate sets it.
 
@@ -82,7 +82,7 @@ class PublishRequest(GateRequest):
     label: str | None = None
     """The label that is about to release it; None if it becomes the active version, or `keeps_active`."""
     keeps_active: bool = False
-    """Whether the active version stays, because only a part of the requests gets this one."""
+    """Whether the active version stays because only a share of the requests gets this one."""
 
     @property
     def blocks(self) -> Mapping[str, bool]:
@@ -95,7 +95,7 @@ class PublishRequest(GateRequest):
 
     @cached_property
     def targets(self) -> Targets:
-        """The resources that the version names now: checks judge them, and the version is granted them."""
+        """The resources that the version currently names: checks judge them; the version is granted them."""
         return find_targets(self.names)
 
     @cached_property
@@ -124,7 +124,7 @@ class VisibilityRequest(GateRequest):
     """A resource whose live version is about to be shown to other workspaces, or hidden from them."""
 
     visibility: str
-    """Who may read it then: a value of `versioning.models.Visibility`."""
+    """The new visibility: a value of `versioning.models.Visibility`."""
 
 
 R = TypeVar("R")
@@ -136,7 +136,7 @@ class OptionRefused(Forbidden):
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """A value that a caller can send along when a version goes live."""
+    """An option that a caller can set when a version goes live."""
 
     member: str
     """The name of the member in API request bodies, such as `bypassReview`."""
@@ -145,10 +145,10 @@ class Option:
     from_body: Callable[[Any], object]
     """Converts a valid member to the Python value."""
     reason_against: str = ""
-    """The code of the refusal that a caller overrules with the value, a text that says why; the pages that
-    publish ask for it. Empty for an option that is no reason."""
+    """The code of the refusal that the value overrules: a text with the reason, which the pages that publish
+    request. Empty for other options."""
     metavar: str = ""
-    """The metavar of the value, a text, in `manage.py import_overrides`; empty: it has no such option."""
+    """The metavar of the option in `manage.py import_overrides`; empty if the command does not have it."""
     help: str = ""
     """The help text for that command, and for the parameter of deletions."""
     is_for_take_down: bool = False
@@ -161,7 +161,7 @@ Then = Callable[[], object]
 
 @dataclass(frozen=True)
 class Decision:
-    """What a check decides about a request; by default it passes."""
+    """The decision of a check about a request; by default it passes."""
 
     error: VersioningError | None = None
     """The refusal; None if the request passes."""
@@ -193,8 +193,8 @@ class Check:
     """A check that an application adds for versions about to go live.
 
     Its functions receive one or more requests and return a decision for each, in order. They change nothing.
-    The number of statements should not depend on the number of requests. A request that is `for_update` comes
-    alone: only then may a check lock rows.
+    The number of statements should not depend on the number of requests. A request that is `for_update` is
+    the only one in the list; only then may a check lock rows.
     """
 
     decide: Callable[[Sequence[PublishRequest]], Sequence[Decision]]
@@ -212,7 +212,7 @@ class Check:
     is_needed_anywhere: bool = False
     """Whether a row of `needed_by` in any workspace makes the check necessary for all."""
     drafts_by_default: Callable[[str], bool] | None = None
-    """Returns whether new resources of a workspace are drafts, unless the caller asks to publish them."""
+    """Returns whether new resources of a workspace are drafts unless the caller publishes them explicitly."""
     options: Mapping[str, Option] = field(default_factory=dict)
     """The options of requests that the check reads, by their argument names in Python."""
 
@@ -294,9 +294,9 @@ def only_options(named: Mapping[str, Any]) -> Options:
 
 
 def require_reason(request: GateRequest, option: str, *, member: str, refusal: str) -> None:
-    """Raise unless the caller may overrule a check with a reason, and the option is one.
+    """Raise unless the caller may overrule a check and the option is a valid reason.
 
-    Raises `OptionRefused` with the `refusal` for callers who are no admins, and `Invalid` naming the member.
+    Raises `OptionRefused` with the `refusal` for callers who are not admins, and `Invalid` naming the member.
     """
     if not request.caller.may(Right.ADMINISTER, request.resource.workspace_id):
         raise OptionRefused(refusal)
@@ -312,7 +312,7 @@ def reason_of(request: GateRequest, option: str) -> str:
 
 
 def drafts_by_default(workspace_id: str) -> bool:
-    """Return whether new resources of a workspace are drafts unless the caller asks to publish them."""
+    """Return whether new resources of a workspace are drafts unless the caller publishes them explicitly."""
     return any(one.drafts_by_default and one.drafts_by_default(workspace_id) for one in _registered)
 
 
@@ -331,11 +331,11 @@ def _is_without_effect(request: GateRequest, code: Registry) -> bool:
 
 
 def refusals(requests: Sequence[GateRequest], code: Registry) -> list[VersioningError | None]:
-    """Return what `refusal` returns for each request, in order.
+    """Return the result of `refusal` for each request, in order.
 
-    The number of statements does not depend on the number of requests, except that callers with different
-    rights take one more each where versions refer to prompt blocks, and versions that are already live a few
-    each.
+    The number of statements does not depend on the number of requests, with two exceptions. Callers with
+    different rights take one more each if versions refer to prompt blocks, and versions that are already live
+    take a few each.
     """
     errors = [decision.error for decision in _RIGHTS.decisions(requests)]
     pending = [
@@ -352,7 +352,7 @@ def refusals(requests: Sequence[GateRequest], code: Registry) -> list[Versioning
 
 
 def further_refusals(request: PublishRequest, first: VersioningError) -> list[VersioningError]:
-    """Return with which errors checks after the one with the `first` error would refuse the version, too."""
+    """Return the errors of later checks that would refuse the version in addition to the `first` error."""
     errors: list[VersioningError] = []
     for check in reversed((_BLOCKS, *_find_needed_checks([request]))):
         [decision] = check.decisions([request])
@@ -375,7 +375,7 @@ def check(request: PublishRequest, code: Registry) -> bool:
     request = replace(request, for_update=True)
     resource, version = request.resource, request.version
     request.caller.require_publish(resource.workspace_id)  # before locking
-    keep_targets(request.names)  # before it is found out what they are
+    keep_targets(request.names)  # before they are determined
     grants = request.grants(code)
     if request.is_live_already and not grants:
         return False
@@ -415,10 +415,10 @@ def _steps(request: GateRequest, checks: Sequence[Check]) -> list[Then]:
 def _refuse_what_is_needed_by_now(
     request: PublishRequest, needed: Sequence[Check], rights_position: int
 ) -> None:
-    """Raise `RightsChanged` if a check has become necessary since; then the verb begins again.
+    """Raise `RightsChanged` if a check has become necessary meanwhile; the verb then starts again.
 
-    Someone has made a gate, and was answered, between the check and the position of this transaction. What
-    makes a check necessary in one workspace alone, this transaction may have made itself, such as a rollout.
+    Another user has created a gate between the check and this transaction's position in the log. Rows that
+    make a check necessary in one workspace only, such as a rollout, may come from this transaction itself.
     """
     if rights_position != request.caller.rights_position and any(
         check.is_needed_anywhere and check not in needed for check in _find_needed_checks([request])
@@ -443,7 +443,7 @@ def _find_needed_checks(requests: Sequence[GateRequest]) -> Sequence[Check]:
 
 @lru_cache(maxsize=32)
 def _workspaces(needed_by: tuple[tuple[Callable[[], QuerySet[Any]], bool], ...]) -> ValuesByKeys:
-    """Return the query that tells of workspaces which of these rows they have, built once."""
+    """Return the query for which of these rows each workspace has, built once."""
     found = {
         f"has_{number}": Exists(rows() if anywhere else rows().filter(workspace=OuterRef("pk")))
         for number, (rows, anywhere) in enumerate(needed_by)

@@ -1,9 +1,9 @@
 """Invitations, by which a person becomes a member of a workspace.
 
 Membership requires consent. That takes two things: the secret of the link, which was shown only to the
-inviter, and the account with the invited name. If there is no such account yet, the person who has the link
-creates it with a password of their own, and it joins only this workspace. If there is one, its owner has to
-sign in. So neither an account created in advance nor a leaked link is enough for a membership.
+inviter, and the account with the invited name. If there is no such account yet, the holder of the link
+creates it with their own password, and it joins only this workspace. If there is one, its owner has to sign
+in. So neither an account created in advance nor a leaked link is enough for a membership.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True, kw_only=True)
 class PendingInvitation:
-    """An invitation as the admins of the workspace see it."""
+    """A pending invitation, with details for the admins of the workspace."""
 
     invitation: Invitation
     has_account: bool
@@ -62,11 +62,11 @@ class PendingInvitation:
 
 
 def _refuse_too_many(by: Caller) -> None:
-    """Raise `TooManyInvitations` for a person who has sent as many as are allowed, in all workspaces."""
+    """Raise `TooManyInvitations` for a person who has reached the limit across all workspaces."""
     limit = settings.EDITOR_INVITATIONS_PER_HOUR
     if not limit or by.username is None:
         return
-    # The log has no index for moments, so this looks at its newest entries only.
+    # The log has no index on times, so this reads only its newest entries.
     recent = Event.objects.filter(
         position__gt=events.position() - _NEWEST_ENTRIES,
         created_at__gt=timezone.now() - datetime.timedelta(hours=1),
@@ -107,9 +107,9 @@ class Invitations:
     ) -> tuple[Invitation, str]:
         """Invite a person; return the invitation and the secret of its link, which is not stored.
 
-        Raises `Invalid` for a name that no account can have or that resembles an existing one, for what is
-        no mail address, for a member, for a deactivated account, and if an invitation is already pending.
-        Raises `TooManyInvitations` for a person who has sent `EDITOR_INVITATIONS_PER_HOUR` within an hour.
+        Raises `Invalid` for a name that no account can have or that resembles an existing one, for an invalid
+        mail address, for a member, for a deactivated account, and if an invitation is already pending. Raises
+        `TooManyInvitations` for a person who has sent `EDITOR_INVITATIONS_PER_HOUR` of them within an hour.
         """
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
@@ -160,7 +160,7 @@ class Invitations:
         with self._workspaces.administering(workspace_id, by) as workspace:
             withdraw(self._pending(workspace, username), by)
 
-    # What the invited person does
+    # Actions of the invited person
 
     def find(self, digest: str) -> Invitation:
         """Return the invitation whose secret has this digest; raises `NotFound` if it cannot be accepted."""

@@ -1,7 +1,7 @@
-"""API keys: who sees, makes and revokes them.
+"""API keys: listing, creating and revoking them.
 
-People make keys for themselves; admins make those of service accounts. A key never makes one that may more
-than itself, or lives longer: it inherits what the request leaves out, and what would be more is refused.
+People make keys for themselves; admins make those of service accounts. A key never creates one with more
+rights or a later expiry than its own. Omitted limits are inherited; wider ones are refused.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from versioning.models.querysets import covered_by, within
 from versioning.models.text_keys import ByName
 
 LEFT_OUT: Final[Any] = object()
-"""An argument that the request leaves out: None is a value, for no limit."""
+"""An omitted argument; None is a value and means no limit."""
 
 
 class Keys:
-    """What people do with their keys, and admins with those of their workspaces."""
+    """The verbs for a person's keys, and for admins' keys of their workspaces."""
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
@@ -90,10 +90,10 @@ class Keys:
     ) -> tuple[ApiKey, str]:
         """Create a key of the caller, or of a service account (`owner`); return it with its secret.
 
-        What is left out is that of the key with which the caller acts, and otherwise unlimited. Raises
-        `Invalid` for wrong values and for a role that the owner does not have, `NotFound` for a workspace
-        that the caller may not read, `Forbidden` for a caller who is no person, and `KeyScope` for what would
-        be more than the caller's own key.
+        Omitted limits are inherited from the caller's key; without a key they are unlimited. Raises `Invalid`
+        for wrong values and for a role that the owner does not have, `NotFound` for a workspace that the
+        caller may not read, `Forbidden` for the application, and `KeyScope` for more than the caller's own
+        key allows.
         """
         by = caller_of(by)
         with events.transaction():
@@ -111,7 +111,7 @@ class Keys:
             if owner is not None:
                 found = self._workspaces.service_accounts(by=by).filter(user=account(owner)).first()
                 if found is None:
-                    raise Invalid.field("owner", "is no service account that you administer")
+                    raise Invalid.field("owner", "is not a service account that you administer")
                 member = found
                 user = member.user
                 if limits.workspace_id not in {None, member.workspace_id}:
@@ -159,7 +159,7 @@ class Keys:
 
 @dataclass(frozen=True, kw_only=True)
 class _Limits:
-    """What a key is limited to; None stands for no limit."""
+    """The limits of a key; None means no limit."""
 
     workspace_id: str | None = None
     role: Role | None = None
@@ -181,7 +181,7 @@ class _Limits:
         )
 
     def with_given(self, **given: Any) -> _Limits:
-        """Return these limits with others in their place, except for those that are left out."""
+        """Return these limits with the given ones replaced; omitted ones are unchanged."""
         found = {name: value for name, value in given.items() if value is not LEFT_OUT}
         if found.get("actions") is not None:
             found["actions"] = frozenset(found["actions"])
@@ -201,10 +201,10 @@ class _Limits:
             if by.everywhere is not Role.ADMIN:
                 raise Forbidden("Only superusers may create keys for the directory.")
             if self.workspace_id is not None or self.id_prefix is not None:
-                raise Invalid.field("actions", "cannot hold directory for a key with other limits")
+                raise Invalid.field("actions", "cannot include directory for a key with other limits")
 
     def refuse_more_than(self, maker: ApiKey) -> None:
-        """Raise `KeyScope` if a key with these limits would be more than the one that makes it."""
+        """Raise `KeyScope` if these limits are wider than those of the key that creates it."""
         own = _Limits.of(maker)
         is_less = (
             own.workspace_id in {None, self.workspace_id},
@@ -218,7 +218,7 @@ class _Limits:
 
 
 def may_revoke(key: ApiKey, by: Caller) -> bool:
-    """Return whether the caller may revoke a key: one's own, or one of a workspace that one administers."""
+    """Return whether the caller may revoke a key: their own, or one of a workspace they administer."""
     if key.owner_id == by.user_id or by.everywhere is Role.ADMIN:
         return True
     return key.workspace_id is not None and by.may(Right.ADMINISTER, key.workspace_id)

@@ -36,7 +36,7 @@ class Label:
     version_number: int
     computed: bool
     released: bool
-    """Whether everyone who may read published versions may read and run the version by this name."""
+    """Whether everyone who can read published versions may read and run the version by this name."""
     updated_at: datetime.datetime
     updated_by: str | None
 
@@ -71,9 +71,9 @@ def label(
 ) -> tuple[R, Label]:
     """Set a label on a version, or move it there.
 
-    A released label serves its version to everyone who may read published versions. With `released=None` it
-    stays released or not. Setting a released label raises what the gate raises; `options` are those that its
-    checks understand (`gate.options`).
+    A released label serves its version to everyone who can read published versions. With `released=None` its
+    release does not change. Setting a released label raises the errors of the gate; `options` are the options
+    of its checks (`gate.options`).
     """
     by, given = caller_of(by), gate.only_options(options)
     problem = ids.label_problem(name)
@@ -132,12 +132,12 @@ def version_of_row(resource: VersionedResource, version_id: str) -> Version:
     """Return a version stored in a row; raises `Invalid` for a version that cannot be changed here."""
     version = find_version(resource, version_id)
     if version.read_only:
-        raise Invalid.field("versionId", "is kept outside the database", code="read_only")
+        raise Invalid.field("versionId", "is stored outside the database", code="read_only")
     return cast("Version", version)
 
 
 def _is_live(resource: VersionedResource, *versions: Version | None) -> bool:
-    """Return whether one of the versions is published, so that everyone who may read it sees the labels."""
+    """Return whether one of the versions is published, so that everyone who can read it sees the labels."""
     return any(version is not None and version.version_id == resource.active_id for version in versions)
 
 
@@ -173,7 +173,7 @@ def _computed_label(name: str, version: Snapshot, resource: VersionedResource) -
 def _steps(
     before: Version | None, version: Version, *, was_released: bool, released: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield the log entries of a move; the readers of each may read the versions that it names.
+    """Yield the log entries of a move; each names only versions that its audience may read.
 
     A label that is released while it leaves a draft, or withdrawn while it moves to one, makes two.
     """

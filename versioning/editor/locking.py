@@ -60,7 +60,7 @@ _ATTEMPTS: Final = 3
 
 
 class Change(Generic[R]):
-    """A resource that this transaction has locked or inserted, and what the verb has found out about it.
+    """A resource that this transaction has locked or inserted, with the state of the verb.
 
     Its methods add versions, set metadata and visibility, and move the active pointer, each with an entry in
     the log.
@@ -84,7 +84,7 @@ class Change(Generic[R]):
             raise EditConflict(current_state(self.resource))
 
     def store(self) -> None:
-        """Save the resource if it has changed, and drop versions that are not kept any more."""
+        """Save the resource if it has changed, and drop versions beyond the retention limit."""
         if self.resource.revision != self._revision:
             self.resources.backend.store(self.resource)
         if self.resource.last_number != self._last_number and settings.EDITOR_KEEP_VERSIONS:
@@ -130,7 +130,7 @@ class Change(Generic[R]):
         )
 
     def target_of_readers(self) -> Target:
-        """Return the reference for a step that ends reading: released labels count, too."""
+        """Return the reference for a step that ends read access; released labels count as well."""
         resource = self.resource
         by_label = resource.active_id is None and resource.is_stored
         released = by_label and resource.labels.filter(released=True).exists()
@@ -139,7 +139,7 @@ class Change(Generic[R]):
     def edited(self, start: Config, changes: Fields) -> tuple[Config, list[str]]:
         """Return the edited configuration and the names of the changed fields.
 
-        Raises `Invalid` for the problems of these, and for fields that code owns.
+        Raises `Invalid` for problems of the changed fields, and for fields that code owns.
         """
         ownership = self.resources.ownership
         edited = ownership.schema_for(self.agent).edit_fields(start, changes)
@@ -184,10 +184,10 @@ class Change(Generic[R]):
             self.record("updated", target=target or self.target_of_readers(), fields=fields, **change)
 
     def _set_visibility(self, visibility: str) -> bool:
-        """Set who may read a resource outside its workspace; return whether that changed it.
+        """Set the visibility outside the workspace; return whether it changed.
 
-        The gate is asked, because agents of other workspaces run a public agent. Code decides the visibility
-        of an override.
+        The gate checks the change, because agents of other workspaces run a public agent. Code decides the
+        visibility of an override.
         """
         if self.agent is not None:
             self.resources.ownership.refuse_visibility(self.agent, visibility)
@@ -202,7 +202,8 @@ class Change(Generic[R]):
         gate.check_visibility(request)
         row.visibility = visibility
         self._target = None
-        # At once, and not at the end: what the same request publishes is judged by what is stored.
+        # Saved now and not at the end, because the gate judges later publications of the same request by the
+        # stored state.
         stored: Any = unguarded(type(row)._default_manager.filter(pk=row.pk))
         stored.update(visibility=visibility)
         row.touch()
@@ -220,9 +221,9 @@ class Change(Generic[R]):
         """Make this version the active one, after the gate has passed it.
 
         `together`, `before` and `at`, by default now, are as in `PublishRequest`; `detail` goes into the
-        entry of the log. Publishing the active version again has an effect if the caller may read something
-        that it was not granted before, such as a sub-agent that was created later; then the gate is asked as
-        for any other.
+        entry of the log. Publishing the active version again has an effect if the caller may read a resource
+        that it was not granted before, such as a sub-agent created later. The gate then checks it like any
+        other version.
         """
         request = PublishRequest(
             resource=self.resource,
@@ -299,8 +300,8 @@ def changing(
 ) -> Iterator[Change[R]]:
     """Lock a resource for this transaction and save it at the end.
 
-    Raises `NotFound`, `Forbidden` without the right, `EditConflict` when `expect` names ETags and none of
-    them is the resource's. `include_deleted` also accepts a resource of which only the history is left.
+    Raises `NotFound`, `Forbidden` without the right, `EditConflict` if none of the ETags in `expect` is the
+    resource's. `include_deleted` also accepts a resource of which only the history remains.
     """
     with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
         if resource.gone and not include_deleted:
@@ -332,7 +333,7 @@ def retry_on_conflict(verb: V) -> V:
 
 
 def current_state(resource: VersionedResource) -> dict[str, Any]:
-    """Return the state that `EditConflict` reports: the two pointers, and who saved last."""
+    """Return the state that `EditConflict` reports: the two pointers and the author of the last save."""
     latest = resource.latest
     return {
         "latestVersionId": latest.version_id,

@@ -1,4 +1,4 @@
-"""Make locks: the exact versions of agents and prompt blocks, and of everything that they run and show."""
+"""Make locks: the exact versions of agents and prompt blocks, and of everything that they run or contain."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from versioning.serving.overlays import read_overlay
 from versioning.serving.resolution import Candidate, select
 
 _CHOOSES: Final = partial(choice.chosen, context={})
-"""A lock holds what a request without a context gets."""
+"""A lock contains the versions for requests without a context."""
 
 AT_ONCE: Final = 50
 """How many configurations are in memory at the same time; each can be a megabyte."""
@@ -80,10 +80,10 @@ def make_lock(
 ) -> Lock:
     """Return the lock of the named agents and prompt blocks, in the versions that the selector names.
 
-    It also holds every sub-agent and prompt block that they can reach in any context, as the caller would run
-    and see them: the published versions, or the readable drafts if the selector asks for drafts. Anything
-    unavailable is not in the lock. Raises `NotFound` and `Forbidden` for a named resource as `select` does,
-    and `Invalid` for more than a lock may hold.
+    It also contains every sub-agent and prompt block that they can reach in any context, as the caller would
+    run and see them. Their versions are the published ones, or the readable drafts for a selector of drafts.
+    Anything unavailable is not in the lock. Raises `NotFound` and `Forbidden` for a named resource as
+    `select` does, and `Invalid` for more entries than a lock allows.
     """
     maker = _Maker(agents, selector, by)
     for block_id in blocks:
@@ -217,7 +217,7 @@ class _Maker:
         return None
 
     def _found_as_public(self, agent_id: str) -> Candidate | None:
-        """Return a public agent that every caller may run as soon as the version of the overlay is live."""
+        """Return a public agent that every caller can run once the version of the overlay is live."""
         name = self._reached.overlay
         overlaid = None if name is None else read_overlay(name, self._by).versions.get((AGENT.slug, agent_id))
         if overlaid is None or overlaid.version_id is None:

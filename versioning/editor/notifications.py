@@ -32,8 +32,8 @@ WINDOW: Final = 3000
 Condition = Callable[[Caller], Q]
 """Returns the condition that an event concerns the caller, who is a person.
 
-It is asked once for a caller and then compiled, so it must depend on nothing but the rights of the caller and
-what is stored.
+It is called once for a caller and then compiled, so it may depend only on the caller's rights and on stored
+data.
 """
 
 
@@ -43,24 +43,24 @@ class NotificationRule:
 
     condition: Condition
     unattended: bool = False
-    """Whether it is about what runs unattended on behalf of the person, rather than about what others do."""
+    """Whether it covers unattended work on behalf of the person, rather than actions of others."""
     topic: str = ""
-    """The name of the topic of its events; empty if their types decide."""
+    """The name of the topic of its events; empty if the event types determine it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotificationTopic:
     """Events that people can have sent to them, and turn off, under one title (`EditorApp.topics`).
 
-    A topic adds no one who is notified: that is for the rules.
+    A topic does not decide who is notified; the rules do.
     """
 
     name: str
-    """What preferences store, such as `reviewRequested`."""
+    """The name in stored preferences, such as `reviewRequested`."""
     title: object
-    """What it says, lazily translated, after *Send me mail about*."""
+    """The words, lazily translated, after *Send me mail about*."""
     types: Collection[str] = ()
-    """The types of its events; types that no application declares are no events."""
+    """The types of its events; undeclared types are ignored."""
     has_rules: bool = False
     """Whether it has only the events of the rules that name it, such as mentions of a person in comments."""
 

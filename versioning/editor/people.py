@@ -1,4 +1,4 @@
-"""Erasing people: their names and addresses go, and what they did stays."""
+"""Erasing people: names and addresses are replaced; the records of their actions stay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LastSuperuser(Conflict):
     code = "last_superuser"
 
     def __init__(self) -> None:
-        super().__init__("The last superuser stays: make another account a superuser first.")
+        super().__init__("The last superuser cannot be erased: make another account a superuser first.")
 
 
 class OwnAccount(Conflict):
@@ -46,7 +46,7 @@ class ErasedPerson:
     """A person who was erased."""
 
     username: str
-    """The name under which what the person did remains, such as `erased-3f2a91c7`."""
+    """The new name for the person's records, such as `erased-3f2a91c7`."""
 
 
 class People:
@@ -54,11 +54,11 @@ class People:
 
     @retry_on_conflict
     def erase(self, username: str, *, by: Who = APPLICATION) -> ErasedPerson:
-        """Replace a person's name and mail address everywhere, and switch the account off for good.
+        """Replace a person's name and mail address everywhere, and deactivate the account permanently.
 
         Authorship, verdicts and entries of the log remain, under another name. Sessions, keys, memberships,
-        second factors, sign-in identities and preferences end. The name of an account that is gone is
-        replaced, too; a person who is erased already stays so.
+        second factors, sign-in identities and preferences end. The name of a deleted account is replaced as
+        well. Erasing a person again changes nothing.
 
         Raises `NotFound` if nothing is stored under the name, `Forbidden` for callers other than superusers,
         `LastSuperuser`, `LastAdmin` and `OwnAccount`.
@@ -105,7 +105,7 @@ class People:
 
 
 def _new_name() -> str:
-    """Return a user name that no one has; a mail address where user names are addresses."""
+    """Return an unused user name; a mail address if user names are addresses."""
     model = get_user_model()
     is_mail = isinstance(model._meta.get_field(model.USERNAME_FIELD), EmailField)
     while True:
@@ -115,7 +115,7 @@ def _new_name() -> str:
 
 
 def _rename(user: Any, erasure: Erasure) -> None:
-    """Give an account its new name, and nothing with which one could sign in."""
+    """Give an account its new name and remove all means of signing in."""
     model = get_user_model()
     values = {
         "first_name": "",

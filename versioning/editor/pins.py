@@ -28,7 +28,8 @@ class KeptVersions:
 
     pinned: Pinned
     refusal: Callable[[], VersioningError] | None = None
-    """If given, people cannot delete them either; returns the error, which explains why and what to do."""
+    """If given, people cannot delete them either; returns the error, which gives the reason and the remedy.
+    """
 
 
 _registered: Final[list[KeptVersions]] = []

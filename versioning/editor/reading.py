@@ -49,8 +49,8 @@ def selected_override(
 ) -> SelectedOverride[R]:
     """Return the version of an override that the selector names.
 
-    `chooses` may replace the active version. Raises `NotFound` for a version or a label
-    that does not exist, and what `require_drafts` raises.
+    `chooses` may replace the active version. Raises `NotFound` for a version or a label that does not exist,
+    and the errors of `require_drafts`.
     """
     row = resources.backend.override(agent)
     if selector.asks_for_draft:
@@ -115,8 +115,8 @@ def newest_readable(
 ) -> dict[str, Snapshot]:
     """Return the newest readable version of each resource, by id: the draft, or else the published version.
 
-    `limit` is how many characters their configurations may have together; those that exceed it are left out,
-    as are those that the caller may not read. Takes two queries.
+    `limit` is the total number of characters of their configurations; resources beyond it, and unreadable
+    ones, are omitted. Takes two queries.
     """
     by = caller_of(by)
     rows = resources.backend.readable(by).filter(pk__in=list(wanted))
@@ -133,7 +133,7 @@ def newest_readable(
 
 
 def list_unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
-    """Return the readable resources that `list` leaves out because they have no row."""
+    """Return the readable resources that `list_readable` omits because they have no row."""
     caller = caller_of(by)
     found = resources.backend.unstored(caller)
     for one in found:
@@ -163,7 +163,7 @@ def find_or_defined(resources: Resources[R], resource_id: str, *, by: Who = APPL
 def get(
     resources: Resources[R], resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION
 ) -> Resolved[R]:
-    """Return a resource with the version that the selector names; raises what `select` raises."""
+    """Return a resource with the version that the selector names; raises as `select` does."""
     by = caller_of(by)
     resource = resources.backend.find(resource_id, by, label=selector.label)
     overrides_code = resources.ownership.overridden_by(resource) is not None
@@ -306,12 +306,12 @@ def request_change(
     message: str | None = None,
     by: Who = APPLICATION,
 ) -> NoReturn:
-    """Propose an override to the repository that holds it, instead of publishing it here.
+    """Propose an override to its repository instead of publishing it here.
 
-    Raises what `require_saving` raises, `Invalid` for problems of the fields or the message, and otherwise
-    always `Invalid` with the code `no_source_control`: no repository can be configured yet.
+    Raises as `require_saving` does, and `Invalid` for problems of the fields or the message. Otherwise it
+    always raises `Invalid` with the code `no_source_control`, because no repository can be configured yet.
     """
     require_saving(resources, resource_id, by=by)
     known_fields(resources, fields or {})
     message_or("", message)
-    raise Invalid.field("id", "is kept in no repository that takes requests", code="no_source_control")
+    raise Invalid.field("id", "is not in a repository that accepts change requests", code="no_source_control")

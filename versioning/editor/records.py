@@ -1,4 +1,4 @@
-"""Resources and versions as one caller sees them: the content of the API's records."""
+"""Resources and versions for one caller: the content of the API's records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RecordView:
     version: Snapshot
     caller: Caller
     code: Registry
-    """The code-defined agents, which decide who may read their overrides."""
+    """The code-defined agents, which decide who can read their overrides."""
     favorited: Favorited
     warnings: Sequence[Notice] | None = None
     """Notices about a save; None if the record is only read."""
@@ -79,8 +79,8 @@ class RecordView:
     def etag(self) -> str:
         """The entity tag of the record, the same for all selectors.
 
-        A caller who may not read drafts gets another tag, which no draft changes; it never equals an editor's
-        tag, since a reader who becomes an editor must not be answered "not modified". The visibility of an
+        A caller without access to drafts gets another tag, which no draft changes. It never equals an
+        editor's tag, because a reader who becomes an editor must not get "not modified". The visibility of an
         override comes from the code and can change with its next release, and marking a favorite changes the
         record too. All this follows the first `-` of the tag and is ignored in `If-Match`, because it is not
         a change of the resource.
@@ -145,7 +145,7 @@ def make_record(
 ) -> RecordView:
     """Return the record of a resource with the selected version; one query for favorites.
 
-    A new resource is no favorite of anyone, unless code has defined it before.
+    A new resource has no favorites, unless code has defined it before.
     """
     resource = found.resource
     if is_new and collection.ownership.defines(resource.pk) is None:

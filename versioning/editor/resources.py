@@ -1,8 +1,8 @@
-"""The common arguments of verbs: the kind of resource, its storage, and what code owns.
+"""The common arguments of verbs: the kind of resource, its storage, and the parts that code owns.
 
-A code-defined agent exists without a row. A row with its id in the code's workspace is its override: it holds
-the fields that the code allows to change, and is applied when the agent is served. A row in another workspace
-was stored before the code took its id; it is not an override, and stays unchanged.
+A code-defined agent exists without a row. A row with its id in the code's workspace is its override: it
+contains the fields that the code allows to change, and applies when the agent is served. A row in another
+workspace was stored before the code took its id; it is not an override and stays unchanged.
 
 Code owns nothing of a kind that it cannot define; every method then returns the ordinary answer.
 """
@@ -72,7 +72,7 @@ class CodeOwnership:
         elsewhere = Agent.objects.filter(pk=resource_id).exclude(workspace_id=self.workspace_id)
         return None if elsewhere.exists() else agent
 
-    # What code decides
+    # Determined by code
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return the schema of the snapshots of this resource."""
@@ -142,9 +142,9 @@ class Resources(Generic[R]):
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     def warnings(self, resource: R, version: Snapshot, by: Caller) -> tuple[Notice, ...]:
-        """Return warnings about dangling references, and about what no run can use.
+        """Return warnings about dangling references and about parts that no run can use.
 
-        Of an override, only what is applied is checked.
+        For an override, only the applied fields are checked.
         """
         found: tuple[Notice, ...] = ()
         if self.model.version_model.reference_models:

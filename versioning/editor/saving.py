@@ -1,7 +1,7 @@
 """The verbs that create a resource, add a version to it, and move its active pointer.
 
 Each takes the same steps: find and lock, rights, rules, write, gate, move, log (`versioning.editor.locking`).
-Saving changes nothing that is served unless asked to publish.
+Saving does not change served versions unless it publishes.
 
 Snapshot fields come as a mapping of wire names, or as keywords. `message` gives the reason, in up to 500
 characters. Keywords can also be options for the checks of the gate (`gate.options`). `expect` is the value of
@@ -45,7 +45,7 @@ R = TypeVar("R", bound=VersionedResource)
 
 
 class NewIdentity(NamedTuple):
-    """What a new resource would be known by."""
+    """The id and the workspace of a new resource."""
 
     id: str
     workspace_id: str
@@ -69,8 +69,8 @@ def create(
 
     The id defaults to a slug of the name, the workspace to the caller's only one. A code-defined agent that
     the caller may not read counts as a taken id. Raises `Invalid`, `Forbidden` for a workspace that is not
-    the caller's, `IdTaken`, and with `publish` what the gate raises; keywords can be options that its checks
-    understand (`gate.options`).
+    the caller's, `IdTaken`, and with `publish` the errors of the gate; keywords can be options of its checks
+    (`gate.options`).
     """
     by = caller_of(by)
     options, named = gate.split_options(named)
@@ -107,10 +107,10 @@ def check_new(
     by: Who = APPLICATION,
     **named: Any,
 ) -> NewIdentity:
-    """Return the id and the workspace that `create` would use, and raise what it would raise.
+    """Return the id and the workspace that `create` would use, and raise its errors.
 
-    Nothing is stored. What the checks of the gate raise is left to publishing. A taken id is raised last, so
-    that a caller knows by `IdTaken` that everything else can be saved.
+    Nothing is stored. The gate's checks are not run; publishing does that. A taken id is raised last, so
+    `IdTaken` means that all else is valid.
     """
     _, named = gate.split_options(named)
     record, _ = _record_of_new(
@@ -141,10 +141,10 @@ def _record_of_new(
     message: str | None,
     by: Caller,
 ) -> tuple[dict[str, Any], bool]:
-    """Return what a new resource begins with, after all checks, and whether it is published.
+    """Return the initial record of a new resource, after all checks, and whether it is published.
 
-    By default, an override is not, because its agent is already served from code; neither is any resource
-    where a check of the gate makes drafts the default.
+    By default an override is a draft, because its agent is already served from code. So is any resource if a
+    check of the gate makes drafts the default.
     """
     ownership, kind = resources.ownership, resources.kind
     resource_id = id_of_new(id, changes)
@@ -159,7 +159,7 @@ def _record_of_new(
     record: dict[str, Any] = {"id": resource_id, "config": config, "changed_fields": changed}
     record["metadata"] = merged_metadata({}, metadata)
     record["message"] = message_or(INITIAL_MESSAGE, message)
-    # Errors after this line reveal what exists, so they are only for callers who may save there.
+    # Errors after this line reveal existing ids, so only callers who can save there get them.
     if agent is not None:  # overrides belong to the code's workspace
         if workspace not in {None, ownership.workspace_id}:
             raise Forbidden(
@@ -239,7 +239,7 @@ def workspace_for(by: Caller, asked: str | None) -> str:
             )
         asked = own[0]
     by.require(Right.SAVE, asked)
-    # An impossible id is refused before a database that cannot hold it gets to see it.
+    # An impossible id is refused here, before it reaches a database that cannot store it.
     if by.everywhere is not None and (ids.problem(asked) is not None or not _workspaces().get([asked])):
         raise Forbidden(Right.SAVE.refused(asked))
     return asked
@@ -263,7 +263,7 @@ def update(
     by: Who = APPLICATION,
     **more: Any,
 ) -> Resolved[R]:
-    """Save an edit. BE CAREFUL: an agent is PUBLISHED by it, at once.
+    """Save an edit. BE CAREFUL: this PUBLISHES an agent immediately.
 
     The one difference between the kinds: `editor.agent.update()` makes a version and serves it
     from the next read on, as `edit_live` does (`publish=False` keeps it a draft);
@@ -302,8 +302,8 @@ def edit(
     `publish=True`, which requires the right to publish; without the right, nothing is saved. Without a
     `message` the version gets `default_message`. The first edit of a code-defined agent creates its override.
 
-    With `from_live`, the fields are applied to what is live, if the newest version was taken back: replaced
-    by an older one, or an override that was unpublished. Without a change of that, no version is created.
+    With `from_live`, the fields are applied to the live version if the newest one was taken back: replaced by
+    an older version, or unpublished as an override. If that changes nothing, no version is created.
     """
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
@@ -389,7 +389,7 @@ def restore(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Resolved[R]:
-    """Save a copy of a version's whole configuration as a new draft; the served version stays."""
+    """Save a copy of a version's whole configuration as a new draft; the served version does not change."""
     by = caller_of(by)
     with changing(resources, resource_id, Right.SAVE, by, expect, include_deleted=True) as change:
         source = find_version(change.resource, version_id)
@@ -432,8 +432,8 @@ def publish(
 ) -> Resolved[R]:
     """Serve exactly this version from the next read on.
 
-    `options` are those that the checks of the gate understand (`gate.options`). Raises what the gate raises,
-    such as `Invalid` naming every unpublished prompt block that the version refers to.
+    `options` are the options of the gate's checks (`gate.options`). Raises the errors of the gate, such as
+    `Invalid` naming every unpublished prompt block that the version refers to.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing(
@@ -455,7 +455,7 @@ def unpublish(
 ) -> Resolved[R]:
     """Stop serving any version; nothing is deleted.
 
-    `options` are those that the checks of the gate understand. Raises what these checks raise.
+    `options` are the options of the gate's checks. Raises the errors of these checks.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, options=given) as change:
@@ -479,7 +479,7 @@ def _first_override(
     row = resources.backend.override(agent)
     if row is not None and not row.gone:
         return None
-    # Another request may create the override at this very moment; then this save is the second one.
+    # Another request may create the override at the same time; then this save becomes a second version.
     with suppress(IdTaken):
         return create(resources, fields, id=resource_id, by=by, **more)
     return None

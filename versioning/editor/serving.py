@@ -53,13 +53,13 @@ def serve(
 ) -> ResolvedAgent:
     """Return an agent, stored or defined in code, with everything resolved in the context.
 
-    With an `identity`, a published agent runs it as a part of itself for every caller: the caller need not be
-    able to read it, but it must be the very agent that was granted (`versioning.serving.grants`). A later
-    agent with the same id is not evaluated, since even the cost would reveal that it exists. `blocks` selects
-    versions of prompt blocks; those that cannot be resolved are in `unresolved_blocks`, and shown as without
-    a selection. Raises `NotFound` and `Forbidden` as `select` does, and `Invalid` if the result is too long
-    or takes too much to evaluate; several agents share a budget by sharing an `Evaluation`. The agent and its
-    blocks are read as they were at one moment, unless an `Evaluation` is shared.
+    With an `identity`, a published agent runs it as a part of itself for every caller. The caller need not be
+    able to read it, but it must be exactly the granted agent (`versioning.serving.grants`). A later agent
+    with the same id is not evaluated, since even the cost would reveal that it exists. `blocks` selects
+    versions of prompt blocks; those that cannot be resolved are listed in `unresolved_blocks`, and shown as
+    without a selection. Raises `NotFound` and `Forbidden` as `select` does, and `Invalid` if the result is
+    too long or takes too much to evaluate. Several agents share a budget by sharing an `Evaluation`. The
+    agent and its blocks are read as they were at one moment, unless an `Evaluation` is shared.
     """
     by = caller_of(by)
 
@@ -88,8 +88,8 @@ def parts(
 ) -> AgentParts:
     """Return the parts that `serve` would evaluate in a context; without one, parts for clients to evaluate.
 
-    `identity` is as in `serve`. Raises `NotFound` and `Forbidden` as `serve` does, and what `parts_of` and
-    `parts_for_clients` raise.
+    `identity` is as in `serve`. Raises `NotFound` and `Forbidden` as `serve` does, and the errors of
+    `parts_of` and `parts_for_clients`.
     """
     by = caller_of(by)
 
@@ -115,7 +115,7 @@ def preview(
 ) -> ResolvedAgent:
     """Return the agent as it would be served if this version were published now.
 
-    Referenced prompt blocks are the published ones; unpublished or unreadable ones are left out and reported.
+    Referenced prompt blocks are the published ones; unpublished or unreadable ones are omitted and reported.
     With `drafts_of_blocks` they are the latest versions that the caller may read. Raises `NotFound` and
     `Forbidden` as `serve` does.
     """
@@ -156,7 +156,7 @@ def serve_all(
     """Return every agent that the caller may read, in its published version and resolved, by id.
 
     The number of queries does not depend on the number of agents. Raises `Invalid` if an agent is too much to
-    evaluate; a public agent of another workspace is left out instead.
+    evaluate; a public agent of another workspace is omitted instead.
     """
     by = caller_of(by)
     return consistently(
@@ -226,7 +226,7 @@ def candidate_for(
     if identity is None:
         pointer = "latest_version" if selector.asks_for_draft else "active_version"
         row = resources.backend.find(agent_id, by, label=selector.label, only=(pointer,))
-        if selector.status is Status.PUBLISHED and row.active_id is None:  # the latest may stand in for it
+        if selector.status is Status.PUBLISHED and row.active_id is None:  # the latest may replace it
             row = resources.backend.find(agent_id, by, only=("active_version", "latest_version"))
     else:
         rows = resources.all.select_related("active_version", "latest_version")
@@ -293,12 +293,12 @@ def serve_locked(
     as_part: bool = False,
     is_called: bool = True,
 ) -> ResolvedAgent:
-    """Return an agent as a lock names it, with everything resolved in the context.
+    """Return an agent in its locked version, with everything resolved in the context.
 
     The agent need not be published any more. With `as_part` it runs as part of an agent that was published
-    when the lock was made, for every caller who may run that agent; otherwise the caller must be a member of
+    when the lock was made, for every caller who can run that agent. Otherwise the caller must be a member of
     its workspace, unless the agent is public. A version that was a draft then requires the right to read
-    drafts, unless it has been published since; raises `Forbidden` if the caller may run the called agent but
+    drafts, unless it has been published since. Raises `Forbidden` if the caller may run the called agent but
     not read its draft. Raises `LockBroken` if the agent or one of its blocks is otherwise not available as
     locked, and `Invalid` if it takes too much to evaluate.
     """
@@ -329,7 +329,7 @@ def serve_locked(
 def _candidate(
     resources: Resources[Agent], agent_id: str, pin: Pin, by: Caller, *, as_part: bool
 ) -> Candidate | None:
-    """Return the locked configuration; None if it is gone, or if the caller may not run it."""
+    """Return the locked configuration; None if it no longer exists, or if the caller may not run it."""
     code = resources.code
     if code.get(agent_id) is not None:
         is_readable = as_part or agent_id in code.readable_by(by)

@@ -56,7 +56,7 @@ class Timeline:
 
     resource: VersionedResource
     stored: QuerySet[Any]
-    """The versions that rows hold, newest first."""
+    """The versions in rows, newest first."""
     author: str | None = None
     """Only versions by this author, empty for the application; None for every author."""
     among: Collection[str] | None = None
@@ -82,7 +82,7 @@ class Timeline:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether versions are left out, so that neighbours may be missing."""
+        """Whether versions are omitted, so that neighbours may be missing."""
         return self.author is not None or self.among is not None
 
     def _has(self, version: Snapshot) -> bool:
@@ -93,7 +93,7 @@ class Timeline:
         return self.stored.count() + len(self.unstored)
 
     def __getitem__(self, part: slice) -> list[Entry]:
-        """Return the entries of a slice; each has the version before it unless versions are left out."""
+        """Return the entries of a slice; each has the version before it unless versions are omitted."""
         start, stop = part.start or 0, part.stop
         found = merged_slice(self.stored, self.unstored, self.order, start, stop + 1)
         labels = find_labels(self.resource, found)
@@ -184,13 +184,13 @@ class LivePeriods:
     """The periods of all versions of a resource."""
 
     by_version: Mapping[str, Sequence[Period]]
-    """By version id, oldest first; a version without any was never live, as far as is known."""
+    """By version id, oldest first; a version without any was never live, as far as known."""
     before_current: str
     """The id of the version that was live before the current one; empty if none or unknown."""
     is_complete: bool
     """Whether the periods are known since the resource was created."""
     known_since: datetime.datetime | None
-    """Since when the periods are known, unless since the creation; None if nothing is known."""
+    """The time from which periods are known, unless since the creation; None if none is known."""
 
     def version_at(self, moment: datetime.datetime) -> str | None:
         """Return the id of the version that was live at a moment; empty for none, None if unknown."""
@@ -207,7 +207,7 @@ class LivePeriods:
 
 
 class _Change(NamedTuple):
-    """What an entry of the log says of the live version."""
+    """A change of the live version, from an entry of the log."""
 
     type: str
     version_id: str
@@ -220,8 +220,8 @@ def live_periods(
 ) -> LivePeriods:
     """Return when the versions of a resource were live, from the log entries that the caller may see.
 
-    The log may have begun after the resource was created, or have been pruned. And editing a file under Git
-    can change the live version without any entry. Takes two queries; with a `cache`, the log is read again
+    The log may have begun after the resource was created, or have been pruned. Editing a file under Git can
+    also change the live version without an entry. Takes two queries; with a `cache`, the log is read again
     only after a change of the resource.
     """
     target, caller = target_of(resource, log.code), caller_of(by)
@@ -278,7 +278,7 @@ class _Periods:
     order: list[str] = field(default_factory=list)
     """The ids of the versions that were live, in that order."""
     live: tuple[str, datetime.datetime] | None = None
-    """The version live at this point of the log, and since when; None if none or unknown."""
+    """The live version at this point of the log, with its start; None if none or unknown."""
 
     def change(self, change: _Change) -> None:
         """Add a change."""
@@ -296,7 +296,7 @@ class _Periods:
         self.live = (now, at) if now else None
 
     def end(self, resource: VersionedResource) -> None:
-        """Add the version that is live now, which the log may not know."""
+        """Add the currently live version, which may be missing in the log."""
         active_id = resource.active_id
         if self.live is not None and self.live[0] != active_id:
             self._add(self.live[0], Period(since=self.live[1], until=None))

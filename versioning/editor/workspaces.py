@@ -78,11 +78,11 @@ class LastAdmin(Conflict):
     code = "last_admin"
 
     def __init__(self) -> None:
-        super().__init__("The last admin of a workspace stays: make someone else an admin first.")
+        super().__init__("The last admin of a workspace cannot be removed: make someone else an admin first.")
 
 
 class Workspaces:
-    """What admins do with their workspaces."""
+    """The verbs of admins for their workspaces."""
 
     def list(self, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION) -> QuerySet[Workspace]:
         """Return the workspaces in which the caller has the right, by name."""
@@ -131,7 +131,7 @@ class Workspaces:
     def delete(self, workspace_id: str, *, by: Who = APPLICATION) -> None:
         """Delete a workspace, with its members, invitations and keys; only superusers may.
 
-        Raises `Conflict` with the code `not_empty` while something else belongs to it.
+        Raises `Conflict` with the code `not_empty` while other things belong to it.
         """
         by = caller_of(by)
         with events.transaction():
@@ -158,7 +158,7 @@ class Workspaces:
     def members(
         self, workspace_id: str, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION
     ) -> QuerySet[Membership]:
-        """Return the members with their accounts, by name; callers need the right."""
+        """Return the members with their accounts, by name; callers need the right to administer."""
         workspace = self.find(workspace_id, right=right, by=by)
         return workspace.memberships.select_related("user").order_by(ByName(username_lookup("user")), "pk")
 
@@ -247,7 +247,7 @@ class Workspaces:
             )
 
     def delete_service_account(self, username: str, *, by: Who = APPLICATION) -> None:
-        """Switch a service account off for good, with its keys; raises `NotFound`."""
+        """Deactivate a service account permanently, with its keys; raises `NotFound`."""
         by = caller_of(by)
         member = self.service_accounts(by=by).filter(user=account(username)).first()
         if member is None:
@@ -279,14 +279,14 @@ class Workspaces:
 
 
 def require_whole(by: Caller) -> None:
-    """Raise `KeyScope` for a key that may not administer, or may do so for resources with some ids only."""
+    """Raise `KeyScope` for a key that may not administer, or is limited to resources with some ids."""
     by.require_action(Action.ADMIN)
     if by.id_prefix:
         raise KeyScope(Action.ADMIN.value, id_prefix=by.id_prefix)
 
 
 def _what_belongs_to(workspace: Workspace) -> list[str]:
-    """Return what keeps a workspace from being deleted, in the plural."""
+    """Return the names, in the plural, of objects that prevent the deletion of a workspace."""
     found = [
         str(model._meta.verbose_name_plural)
         for model in (*map(find_model, KINDS), *OWNED)
@@ -297,7 +297,7 @@ def _what_belongs_to(workspace: Workspace) -> list[str]:
 
 
 def _end(membership: Membership, by: Caller) -> None:
-    """End a membership; a service account, which has no other, is switched off with it."""
+    """End a membership; a service account, which has no other, is deactivated with it."""
     Membership.objects.end(membership, by=by)
     if membership.is_service:
         for key in ApiKey.objects.filter(owner=membership.user, revoked_at=None):

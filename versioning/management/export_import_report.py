@@ -29,11 +29,11 @@ def report(
     )
     output.write(f"{summary}; nothing was changed (dry run)" if dry_run else summary)
     if counts[Outcome.REFUSED]:
-        raise CommandError("Some overrides were refused; the lines above say why.")
+        raise CommandError("Some overrides were refused; see the reasons above.")
 
 
 def parse_option(text: str, option: str) -> datetime.datetime:
-    """Return the time that an option gives, in UTC; raises `CommandError` unless it is ISO 8601."""
+    """Return the time in an option, in UTC; raises `CommandError` unless it is ISO 8601."""
     try:
         found = parse_datetime(text) or parse_datetime(f"{text}T00:00:00")
         if found is not None:

@@ -10,7 +10,7 @@ IN_CODE = uuid.UUID(int=0)
 
 
 def give_identities(apps, schema_editor):
-    """Give every resource that exists an identity of its own."""
+    """Give every existing resource an identity."""
     for name in ("Agent", "PromptBlock"):
         resources = apps.get_model("versioning", name)._default_manager
         rows = []

@@ -1,4 +1,4 @@
-"""Labels can be released: whoever may read what is published may read the version by such a name."""
+"""Labels can be released: everyone who can read published versions can read the version by such a name."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""Whether a resource was ever live, how its prompt begins, and its tags as rows: from what is known."""
+"""Whether a resource was ever live, the beginning of its prompt, and its tags as rows, from stored data."""
 
 import json
 

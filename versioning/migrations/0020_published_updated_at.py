@@ -6,7 +6,7 @@ from django.db.models.functions import Coalesce
 
 
 def fill(apps, schema_editor):
-    """Fill in the time of what is published: of the last change if there is no draft, else of publishing."""
+    """Fill in the time of the published version: the last change if there is no draft, else publishing."""
     for resource in ("Agent", "PromptBlock"):
         live = apps.get_model("versioning", resource)._default_manager.filter(active_version__isnull=False)
         if live.exists():  # an update moves the log, which begins at its beginning

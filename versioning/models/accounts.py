@@ -62,13 +62,13 @@ def accounts_alike(username: str) -> QuerySet[User]:
 
 
 def known_name(typed: str) -> str:
-    """Return the name of the account with this name in any case; what is typed if there is none."""
+    """Return the name of the account with this name in any case; without one, the argument."""
     found = account(typed) or accounts_alike(typed).first()
     return typed if found is None else found.get_username()
 
 
 def accounts_named(usernames: set[str]) -> QuerySet[User]:
-    """Return the accounts with these user names; names that no account can have are left out."""
+    """Return the accounts with these user names; names that no account can have are omitted."""
     possible = [username for username in usernames if normalize_username(username) is not None]
     return accounts().filter(**{f"{get_user_model().USERNAME_FIELD}__in": possible})
 
@@ -109,15 +109,15 @@ def new_account(username: str, password: str | None = None) -> User:
 
 
 def check_user_model(**_options: Any) -> list[CheckMessage]:
-    """Check that the project's user model tells superusers apart, for `manage.py check`."""
+    """Check that the project's user model distinguishes superusers, for `manage.py check`."""
     model = get_user_model()
     if issubclass(model, PermissionsMixin):
         return []
     hint = "Derive it from django.contrib.auth.models.PermissionsMixin."
     if not hasattr(model, "is_superuser"):
-        message = f"The user model {model.__name__} does not say who is a superuser (is_superuser)."
+        message = f"The user model {model.__name__} does not mark superusers (is_superuser)."
         return [Error(message, hint=hint, id="versioning.E008")]
-    message = f"The user model {model.__name__} has no permissions, which admin pages of the project ask for."
+    message = f"The user model {model.__name__} has no permissions, which the project's admin pages need."
     return [Warning(message, hint=hint, id="versioning.W002")]
 
 
@@ -151,7 +151,7 @@ def checked_new_name(username: str) -> str:
 
 
 def is_mail_address(text: str) -> bool:
-    """Return whether a text is a mail address that can be stored, and that mail can be sent to."""
+    """Return whether a text is a mail address that can be stored and can receive mail."""
     try:
         validate_email(text)
     except ValidationError:

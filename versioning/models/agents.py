@@ -19,7 +19,7 @@ from versioning.models.versions import OwnVersion, Reference, Version
 
 
 class Visibility(models.TextChoices):
-    """Who may read and run the published version outside the workspace."""
+    """The access to the published version from outside the workspace."""
 
     PRIVATE = "private"
     PUBLIC = "public"

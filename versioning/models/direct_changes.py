@@ -1,11 +1,11 @@
 """Advance the log for changes made through Django's ORM instead of the editor's verbs.
 
-A shell, an admin page or a command of the application may change accounts, members and keys, and the next
-answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals, and the
+A shell, an admin page or a command of the application may change accounts, members and keys. The next answer
+of every process must take that into account. `QuerySet.update()` and bulk operations send no signals, and the
 account model may have any manager, so the statements of the ORM are watched: a change and its position are in
 one transaction. SQL written by hand may look different; it is noticed within `followed_log.HOLD_SECONDS`.
-Resources and all that belongs to them need no watch: writing them past the verbs raises (`guarded`), and
-`loaddata`, which passes by that, sends a signal.
+Resources and their parts need no watch: writing them without the verbs raises (`guarded`), and `loaddata`,
+which bypasses that, sends a signal.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def connect() -> None:
         for part in (resource, resource.version_model, resource.label_model, resource.tag_model):
             post_save.connect(_note_loaded, sender=part)
     connection_created.connect(_watch)
-    _watch(connection=connections[DEFAULT_DB_ALIAS])  # a statement may have run already
+    _watch(connection=connections[DEFAULT_DB_ALIAS])  # a statement may have run before
 
 
 def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
@@ -120,7 +120,7 @@ def _move_the_log(
     many: bool,  # noqa: FBT001  Django hands it over like this
     context: dict[str, Any],
 ) -> Any:
-    """Execute a statement; if it changes something that answers depend on, advance the log as well."""
+    """Execute a statement; advance the log if it changes data that answers depend on."""
     if not isinstance(statement, str) or statement.startswith("SELECT"):
         return execute(statement, parameters, many, context)
     table = _changed_table(statement)
@@ -153,7 +153,7 @@ def _note_inserted(*, sender: type[models.Model], created: bool, **_signal: Any)
 
 
 def _changed_table(statement: str) -> _Table | None:
-    """Return the table that a statement changes, if answers depend on what it changes."""
+    """Return the table that a statement changes, if answers depend on the changed columns."""
     change = _CHANGE.match(statement)
     if change is None:
         if statement.startswith(_CHANGES_OF_TABLES):

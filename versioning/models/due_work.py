@@ -41,13 +41,13 @@ class LeaseLost(Exception):
 
 
 class Turns:
-    """Whose work a worker does next: its places are shared fairly among owners with due work.
+    """Fair shares of a worker's places among the owners of due work.
 
     The owner with the fewest places comes next and, among equals, the one whose last turn was longest ago;
     first among the workspaces, then among the owners within each. A workspace takes another place only while
     more places are free than it holds. So one workspace leaves half of the places free, two leave a third,
-    and a newcomer finds one until there are as many workspaces at work as places. A worker decides by its own
-    places alone, without asking other workers: each leaves places free.
+    and a newcomer finds one until as many workspaces as places are active. A worker decides by its own places
+    only, without other workers: each leaves places free.
     """
 
     def __init__(self, places: int = 1) -> None:
@@ -90,7 +90,7 @@ class Turns:
 
 
 def _levels(owner: Owner) -> list[Owner]:
-    """Return the levels of an owner: everything, the workspace, and what is within it."""
+    """Return the levels of an owner: everything, the workspace, and its parts."""
     return [owner[:length] for length in range(len(owner) + 1)]
 
 
@@ -139,15 +139,15 @@ class DueWorkQuerySet(models.QuerySet[W]):
         return rows
 
     def renew(self, rows: Iterable[W]) -> None:
-        """Extend the leases of these rows that still hold."""
+        """Extend the valid leases among these rows."""
         self._held(rows).update(leased_until=Now() + timedelta(seconds=LEASE_SECONDS))
 
     def release(self, rows: Iterable[W]) -> None:
-        """Give up the leases of these rows that still hold, and leave the rows due as they were."""
+        """Give up the valid leases among these rows, and leave the rows due as they were."""
         self._held(rows).update(leased_by="", leased_until=None, attempts=F("attempts") - 1)
 
     def _held(self, rows: Iterable[W]) -> Self:
-        # A thread has one lease at a time, so its name tells that from earlier ones.
+        # A thread has one lease at a time, so its name distinguishes that from earlier ones.
         names = {row.leased_by for row in rows} - {""}
         return self.filter(pk__in=[row.pk for row in rows], leased_by__in=names)
 
@@ -230,7 +230,7 @@ class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
         self.filter(seen_at__lt=timezone.now() - age).exclude(pk=newest).delete()
 
     def silence(self) -> Silence | None:
-        """Return since when no worker has been running; None if one is."""
+        """Return the start of the period without a worker; None if one is running."""
         newest = self.aggregate(newest=models.Max("seen_at"))["newest"]
         runs = newest is not None and timezone.now() - newest <= SILENT_AFTER
         return None if runs else Silence(since=newest)

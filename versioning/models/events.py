@@ -1,4 +1,4 @@
-"""The log: an entry for every change that can affect what is served, shown or refused.
+"""The log: an entry for every change that can affect answers, pages or refusals.
 
     with events.transaction():
         ...                                   # change rows
@@ -62,7 +62,8 @@ _CHANGES: Final = (
 Condition = Callable[[int], object]
 """Receives the position of the newest change of any rights or policy; raises to roll back."""
 Watcher = Callable[[Caller, Target, VersionName | None, Mapping[str, Any]], object]
-"""Is given who changes a resource, the resource before the change, the version, and the entry's detail."""
+"""Receives the caller who changes a resource, the resource before the change, the version, and the entry's
+detail."""
 _before_entries: Final[list[Callable[[], object]]] = []
 _watchers: Final[dict[str, list[Watcher]]] = {}
 
@@ -81,10 +82,10 @@ class OpenTransaction:
         self.actors: dict[int, Caller] = {}
         """The callers who changed something, by their identity as objects."""
         self.is_touched = False
-        """Whether something without an entry changed."""
+        """Whether a change without an entry was made."""
         self.is_touched_unless_logged = False
-        """Whether something changed that has no entry of its own, which matters only if there are no entries
-        at all."""
+        """Whether a change without its own entry was made that matters only if there are no entries at all.
+        """
 
     def write(self) -> None:
         """Take the positions, write the entries, and check the rights of the callers who acted."""
@@ -116,14 +117,14 @@ class OpenTransaction:
 def check_rights(actor: Caller, rights_position: int, about_rights: Sequence[Entry]) -> None:
     """Raise `RightsChanged` if a caller's rights are no longer those with which they acted.
 
-    A caller has the rights of the moment at which they were read. Before the commit an admin may have lowered
-    a role, or revoked the key. So they are compared with the stored rights once the transaction has taken its
-    position: a change of rights either was committed before and is seen, or waits for the row of the position
-    and commits afterwards (docs/decisions/0020).
+    A caller's rights were read at the beginning. Before the commit an admin may have lowered a role or
+    revoked the key. So they are compared with the stored rights once the transaction has taken its position.
+    A change of rights either was committed before and is seen, or waits for the row of the position and
+    commits afterwards (docs/decisions/0020).
 
     Raises `Unauthorized` if the caller has lost all access. `rights_position` is the position of the newest
     change of rights. `about_rights` are the entries of this transaction that change rights: callers whose own
-    they change are exempt, because admins may leave.
+    rights they change are exempt, because admins may leave.
     """
     if actor.read_again is None or actor.rights_position == rights_position:
         return
@@ -153,7 +154,7 @@ def transaction() -> Iterator[None]:
 
     If a joined transaction fails, its entries are dropped together with its changes. Use this for savepoints:
     a bare `atomic()` inside rolls back rows but not entries. Raises `WorkspaceDeleted` if the workspace of an
-    entry was deleted by another transaction, and `InUse` if other rows protect what is deleted (`PROTECT`,
+    entry was deleted by another transaction, and `InUse` if other rows protect a deleted one (`PROTECT`,
     `RESTRICT`).
     """
     opened = _open.transaction
@@ -223,7 +224,7 @@ def record(
     `seen_in` are the published agents that show the text in question: readers of such an agent who are not
     members of the workspace get an event about that agent at the same position. `detail` is JSON and must
     never contain the text of a prompt or a secret. Raises `RuntimeError` outside of `transaction()`,
-    `KeyError` for an undeclared type, and `TypeError` for a `resource` that is no `Target`.
+    `KeyError` for an undeclared type, and `TypeError` for a `resource` that is not a `Target`.
     """
     opened = _open.transaction
     if opened is None:
@@ -247,8 +248,8 @@ def record(
     )
     opened.entries.append(entry)
     for ordinal, agent in enumerate(seen_in, start=1):
-        # Members of the workspace do not see these, because they see the entry about the block. They do not
-        # say who made the change, because readers of the agent cannot read the block.
+        # Members of the workspace do not see these, because they see the entry about the block. They omit the
+        # author of the change, because readers of the agent cannot read the block.
         shown: dict[str, Any] = {"workspace_id": agent.workspace_id, "hidden_from": workspace_id or ""}
         shown |= {"detail": {"fields": ["instructions"]}, "ordinal": ordinal, "actor": "", "key_prefix": ""}
         opened.entries.append(make_entry(f"{agent.kind}.updated", Audience.READERS, by, agent, None, **shown))
@@ -359,7 +360,7 @@ def acts(by: Caller) -> None:
 
 
 def touch(*, unless_logged: bool = False) -> None:
-    """Advance the log by one position without an entry, because something changed that answers depend on.
+    """Advance the log by one position without an entry, after a change that answers depend on.
 
     A follower that finds no entry at a position assumes that everything has changed. `unless_logged` is for
     changes that the verbs log themselves: then the entries of the transaction are enough.
@@ -383,7 +384,7 @@ class Extent:
     oldest: int
     """The position after which no entry has been pruned."""
     epoch: str
-    """Another one after a restore, when positions mean other entries; empty if there is no log yet."""
+    """Changes with a restore, when positions mean other entries; empty without a log."""
 
 
 def extent() -> Extent:
@@ -403,7 +404,7 @@ def newest_at() -> datetime.datetime | None:
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:
-    """Return the entries after a position, in order, regardless of who may see them.
+    """Return the entries after a position, in order, regardless of who can see them.
 
     Returns about `limit` entries: those that share a position are never split. A reader whose position is
     before `extent().oldest` has missed entries that were pruned. For the events of one caller use

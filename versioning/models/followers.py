@@ -22,7 +22,7 @@ RESOURCES = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Follower:
-    """A function, and when it is called. It replaces a foreign key to overrides, which may be files."""
+    """A function and the events that call it. It replaces a foreign key to overrides, which may be files."""
 
     call: Callable[..., Any]
     events: Collection[str] = ()
@@ -30,7 +30,8 @@ class Follower:
     rows: str = ""
     """The model whose rows are deleted, as `app_label.Model`, or `RESOURCES`; `call` receives the signal.
 
-    A model that is not installed is left out."""
+    A model that is not installed is ignored.
+    """
     before: bool = False
     """Whether it is called before the row is deleted."""
 

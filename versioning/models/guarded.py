@@ -3,7 +3,7 @@
 Django's ORM reads them like any others. Writing them through managers, related managers and instances raises
 `TypeError`: a changed version would invalidate approvals, pins and locks, and a moved pointer would bypass
 the gate. The verbs insert and update with `versioning.models.statements`, and use the functions at the end of
-this module for the rest. `loaddata` calls neither `save()` nor a manager, and keeps working.
+this module for the rest. `loaddata` calls neither `save()` nor a manager, so it still works.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class GuardedQuerySet(models.QuerySet[R]):
 class GuardedBase(ModelBase):
     """Gives models a guarded base manager, which `resource.versions.add()` writes with.
 
-    `Meta.base_manager_name` would do that too, and ask every application with a kind for a migration.
+    `Meta.base_manager_name` would do that too, but require a migration of every application with a kind.
     """
 
     @property
@@ -79,7 +79,7 @@ class Guarded(models.Model, metaclass=GuardedBase):
         refuse(type(self))
 
 
-# For the editor's verbs alone, which check and log what they do:
+# Only for the editor's verbs, which check and log their changes:
 
 
 class UnguardedQuerySet(models.QuerySet[R]):
@@ -100,7 +100,7 @@ def delete_row(row: Guarded) -> None:
 
 
 def refuse_cascade(*, sender: type[models.Model], origin: Any = None, **_signal: Any) -> None:
-    """Raise `TypeError` where a resource would be deleted along with another row: a `pre_delete` receiver."""
+    """Raise `TypeError` if a resource would be deleted along with another row: a `pre_delete` receiver."""
     if not isinstance(origin, UnguardedQuerySet | Guarded):
         refuse(sender)
 

@@ -1,4 +1,4 @@
-"""Answers that are stored under the `Idempotency-Key` of a request, to be given again when it is repeated."""
+"""Answers stored under the `Idempotency-Key` of a request, to repeat them for a repeated request."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from versioning.models.storage import give_back
 
 LIFETIME: Final = datetime.timedelta(hours=24)
 ABANDONED_AFTER: Final = datetime.timedelta(minutes=5)
-"""After this time, a request without an answer is that of a process that was killed."""
+"""After this time, the process of a request without an answer counts as killed."""
 MAX_LENGTH: Final = 255
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of all answers of a caller, in the database and in memory; the oldest are forgotten."""
 _ROW_BYTES: Final = 512
 """The size of an answer besides its headers and its body, rounded up."""
 MAX_UNWRITTEN_BYTES: Final = 8 * MAX_BYTES
-"""The maximum size of what a process keeps, of all callers, while the database cannot store it."""
+"""The maximum size of all callers' answers that a process keeps while the database cannot store them."""
 
 
 class StoredAnswer(NamedTuple):
@@ -65,7 +65,7 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
     def end(self, caller: str, key: str, digest: str, answer: StoredAnswer | None) -> None:
         """Store the answer to the request that has begun.
 
-        None, or an answer larger than `MAX_BYTES`, forgets the request, so that it may be sent again.
+        None, or an answer larger than `MAX_BYTES`, deletes the request, so that it can be sent again.
         """
         own = self.filter(caller=caller, key=key)
         if answer is not None and answer.size > MAX_BYTES:
@@ -129,11 +129,11 @@ class IdempotentRequest(models.Model):
 
 
 class Unwritten:
-    """Ends of requests that the database could not store, because its disk was full or it was away.
+    """Ends of requests that the database could not store because it was full or unavailable.
 
     A thread writes them once that is possible. Until then only this process knows the answers; to other
-    processes the requests are in progress. Those of a caller take at most `MAX_BYTES`, and all together
-    `MAX_UNWRITTEN_BYTES`: then the oldest of the caller with most of them is forgotten.
+    processes the requests are in progress. Answers of one caller take at most `MAX_BYTES`, and all together
+    `MAX_UNWRITTEN_BYTES`; beyond that, the oldest one of the caller with the most is dropped.
     """
 
     every: ClassVar[float | None] = 1.0
@@ -171,17 +171,17 @@ class Unwritten:
                 self._writer.start()
 
     def find(self, caller: str, key: str) -> tuple[str, StoredAnswer | None] | None:
-        """Return the digest and the answer of a request; without an answer, it is to be forgotten."""
+        """Return the digest and the answer of a request; without an answer, the request is to be deleted."""
         with self._lock:
             return self._ends[caller].get(key) if caller in self._ends else None
 
     def remove(self, caller: str, key: str) -> None:
-        """Drop the end of a request that was written otherwise."""
+        """Drop the end of a request that was written by another path."""
         with self._lock:
             self._drop(caller, key)
 
     def _drop(self, caller: str, key: str) -> None:
-        """Drop the end of a request, if it is kept; the lock is held."""
+        """Drop the end of a request, if it is kept; the caller holds the lock."""
         if caller not in self._ends or key not in self._ends[caller]:
             return
         _, answer = self._ends[caller].pop(key)
@@ -190,7 +190,7 @@ class Unwritten:
             del self._ends[caller], self._bytes[caller]
 
     def write(self) -> bool:
-        """Write all that is kept; return whether that was possible."""
+        """Write all kept ends; return whether that succeeded."""
         with self._lock:
             ends = [(caller, *entry) for caller, own in self._ends.items() for entry in own.items()]
         for caller, key, (digest, answer) in ends:
@@ -214,4 +214,3 @@ class Unwritten:
 
 
 UNWRITTEN: Final = Unwritten()
-"""Those of this process."""

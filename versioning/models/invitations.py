@@ -35,9 +35,9 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     def acceptable(self) -> InvitationQuerySet:
         """Return the invitations that can be accepted now.
 
-        An accepted or expired invitation cannot, nor one whose inviter could no longer make it: a former
-        admin must not come back through an earlier invitation. An invitation without an inviter was made by
-        the application.
+        Excluded are accepted and expired invitations, and those whose inviter has lost the right to invite: a
+        former admin must not return through an earlier invitation. An invitation without an inviter was made
+        by the application.
         """
         administers = Membership.objects.filter(
             user=models.OuterRef("invited_by"), workspace=models.OuterRef("workspace"), role=Role.ADMIN
@@ -61,7 +61,7 @@ class Invitation(models.Model):
     username = models.CharField(max_length=MAX_NAME)
     role = models.CharField(max_length=16, choices=ROLE_CHOICES)
     mail = models.EmailField(blank=True, default="", db_default="")
-    """Where the link is sent, if the inviter knows and the installation sends mail."""
+    """The mail address for the link, if the inviter gave one and the installation sends mail."""
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )

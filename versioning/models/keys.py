@@ -35,17 +35,17 @@ LAST_USED_STEP = datetime.timedelta(minutes=1)
 
 
 OwnerLimit = Callable[["ApiKey"], datetime.datetime | None]
-"""Returns until when the owner of a key counts as active; None for no end. It takes no statement."""
+"""Returns when the owner of a key stops counting as active; None for no end. Takes no query."""
 _limits: list[OwnerLimit] = []
 
 
 KeyFollower = Callable[["ApiKey", Caller], Sequence[Any]]
-"""Ends what a key had planned, when the caller revokes it, and returns it; part of the transaction."""
+"""Cancels a key's planned work when the caller revokes it, and returns it; part of the transaction."""
 _followers: dict[str, KeyFollower] = {}
 
 
 def register_follower(ends: Mapping[str, KeyFollower]) -> None:
-    """End what was planned with a key when it is revoked (`EditorApp.ends_with_keys`)."""
+    """Register functions that cancel a key's planned work when it is revoked (`EditorApp.ends_with_keys`)."""
     for follower in ends.values():
         require_callable(follower, by="EditorApp.ends_with_keys")
     _followers.update(ends)
@@ -76,11 +76,11 @@ class ApiKeyManager(models.Manager["ApiKey"]):
     ) -> tuple[ApiKey, str]:
         """Create a key and return it with its secret, which cannot be shown again.
 
-        The secret is chosen at random, unless the caller has chosen one so.
+        The secret is random; the caller may pass a random one.
 
-        Without a workspace it reaches all workspaces of the owner; `role` limits its rights there, `actions`
-        what it may do at all, `id_prefix` the resources that exist for it. Raises `Invalid` if the owner has
-        no role in the workspace, or a lower one.
+        Without a workspace it reaches all workspaces of the owner. `role` limits its rights there, `actions`
+        its actions, and `id_prefix` its resources. Raises `Invalid` if the owner has no role in the
+        workspace, or a lower one.
         """
         if workspace is not None:
             owned = caller_for(owner)
@@ -154,13 +154,13 @@ class ApiKey(models.Model):
     )
     role = models.CharField(max_length=16, choices=ROLE_CHOICES, null=True, blank=True)  # noqa: DJ001  null = the owner's
     actions = models.JSONField(null=True, blank=True)
-    """All that it may do; null = what the role allows."""
+    """The actions of the key; null = all that the role allows."""
     id_prefix = models.CharField(max_length=MAX_ID_PREFIX, blank=True, default="", db_default="")
     """The only resources that exist for it; empty = all."""
     issued_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )
-    """Who got to see its secret, and can act by it; null = the application."""
+    """The person who saw its secret and can use it; null = the application."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -171,7 +171,7 @@ class ApiKey(models.Model):
     installation = ""
     """The name of the installation, if it has one and `holding` has read the key."""
     ended: Mapping[str, Sequence[Any]] = MappingProxyType({})
-    """What was planned with the key and ended when it was revoked, by name."""
+    """The planned work that ended with the key's revocation, by name."""
 
     objects = ApiKeyManager()
 
@@ -214,11 +214,11 @@ class ApiKey(models.Model):
     def mark_used(self) -> datetime.datetime:
         """Record that the key is used now, at most once a minute; return the recorded time.
 
-        So reads seldom write. The log does not advance, because nothing that is served depends on it.
+        So reads seldom write. The log does not advance, because answers do not depend on it.
         """
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
-            with storage.optional():  # on SQLite it waits in the queue of writers
+            with storage.optional():  # on SQLite it waits for other writers
                 ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
             self.last_used_at = now
         return self.last_used_at
@@ -237,12 +237,12 @@ class ApiKey(models.Model):
 
     @property
     def owner_active_until(self) -> datetime.datetime | None:
-        """Until when its owner counts as active without doing anything; None for no end."""
+        """When its owner stops counting as active; None for no end."""
         return min(filter(None, (limit(self) for limit in _limits)), default=None)
 
     @property
     def usable_until(self) -> datetime.datetime | None:
-        """Until when it can be used unless something changes; None for no end."""
+        """When it stops working unless something changes; None for no end."""
         return min(filter(None, (self.expires_at, self.owner_active_until)), default=None)
 
     @events.transaction()

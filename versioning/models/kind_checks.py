@@ -1,4 +1,4 @@
-"""What `manage.py check` and `manage.py migrate` say about the kinds of resource of applications."""
+"""Checks of `manage.py check` and `manage.py migrate` for kinds of resources that applications add."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _RELATED = ("versions", "labels", "tags", "documents")
 
 
 def check_kinds(*, databases: Iterable[str] | None = None, **_options: Any) -> list[CheckMessage]:
-    """Check what would otherwise fail at the first request or, for the index of words, in a worker.
+    """Check for mistakes that would fail at the first request or, for the search index, in a worker.
 
-    With `databases`, as `migrate` passes them, migrations are looked at too.
+    With `databases`, as `migrate` passes them, migrations are checked too.
     """
     problems: list[CheckMessage] = []
     for model in MODELS:
@@ -55,7 +55,7 @@ def _problems_of_tables(model: type[VersionedResource]) -> Iterator[CheckMessage
             model._meta.get_field(name)
         except FieldDoesNotExist:
             yield Error(
-                f"No model says that its rows are {name} of a {model.__name__}.",
+                f"No model has {name} of a {model.__name__} as its rows.",
                 hint=f"The foreign key 'resource' to {model.__name__} needs related_name={name!r}.",
                 id="versioning.E005",
             )
@@ -71,7 +71,8 @@ def _problems_of_managers(model: type[VersionedResource]) -> Iterator[CheckMessa
     for manager in (manager for table in tables for manager in table._meta.managers):
         if not isinstance(manager.get_queryset(), GuardedQuerySet):
             yield Error(
-                f"{manager.model.__name__}.{manager.name} lets code change what only the editor's verbs may.",
+                f"{manager.model.__name__}.{manager.name} lets code change rows that only the editor's "
+                "verbs may change.",
                 hint="Use as_manager() of a subclass of versioning.models.guarded.GuardedQuerySet.",
                 id="versioning.E007",
             )

@@ -25,7 +25,7 @@ class EventQuerySet(GuardedQuerySet["Event"]):
 class Event(Guarded):
     """A change. Names are stored as text, because they outlive the objects."""
 
-    refusal = "entries of the log are never changed, and removed by pruning.prune() alone"
+    refusal = "entries of the log never change, and only pruning.prune() removes them"
 
     uuid = models.UUIDField(default=uuid.uuid4)
     position = models.BigIntegerField()
@@ -49,13 +49,13 @@ class Event(Guarded):
         max_length=16, choices=[(audience.value, audience.value) for audience in Audience]
     )
     reach = models.PositiveSmallIntegerField(default=Reach.EDITORS.value)
-    """Who could read the resource until the event: `versioning.domain.events.Reach`."""
+    """The readers of the resource until the event: `versioning.domain.events.Reach`."""
     hidden_from = models.CharField(max_length=200, blank=True)
     """The workspace whose members do not see this entry, because they see the entry about their block
-    instead. Empty for all entries but those that tell readers of an agent of a block."""
+    instead. Only set on entries that inform an agent's readers about a block."""
 
     trace = models.CharField(max_length=telemetry.MAX_LENGTH, null=True)  # noqa: DJ001  the log is not rewritten
-    """The `traceparent` of the change, for what follows from it; null without traces."""
+    """The `traceparent` of the change, for its follow-up work; null without traces."""
 
     objects = EventQuerySet.as_manager()
 
@@ -90,9 +90,9 @@ class LogPosition(models.Model):
     rights_position = models.BigIntegerField(default=0, db_default=0)
     """The position of the newest change that can affect a person's rights."""
     epoch = models.CharField(max_length=32, default=new_epoch, db_default="")
-    """Another one after a restore, when positions are given to other entries than before."""
+    """Changes with a restore, after which positions belong to other entries."""
     installation = models.CharField(max_length=32, default="", db_default="")
-    """The name of the installation, which back-ups keep; empty until it is needed."""
+    """The name of the installation, part of back-ups; empty until needed."""
 
     def __str__(self) -> str:
         return str(self.position)

@@ -58,7 +58,7 @@ def position() -> int | None:
 
 
 def database_of_thread() -> Any:
-    """Return Django's connection to the database whose log this is, as this thread had it first."""
+    """Return Django's original connection of this thread to the database with the log."""
     try:
         return _own.database
     except AttributeError:
@@ -67,14 +67,14 @@ def database_of_thread() -> Any:
 
 
 def turn_to(alias: str) -> None:
-    """Turn to a replica with everything that this thread reads from now on, until `turn_back`."""
+    """Send all reads of this thread to a replica until `turn_back`."""
     database_of_thread()  # stays the primary
     connections[DEFAULT_DB_ALIAS] = connections[alias]
     _own.replica = alias
 
 
 def turn_back() -> str | None:
-    """Turn to the primary again; return the replica to which this thread had turned, if any."""
+    """Send reads to the primary again; return the replica that this thread was using, if any."""
     replica: str | None = getattr(_own, "replica", None)
     if replica is not None:
         connections[DEFAULT_DB_ALIAS] = database_of_thread()
@@ -84,7 +84,7 @@ def turn_back() -> str | None:
 
 @contextmanager
 def primary() -> Iterator[None]:
-    """Read from the primary within this block, as what the process remembers has to be."""
+    """Read from the primary within this block, as required for values that the process caches."""
     replica = turn_back()
     try:
         yield
@@ -101,9 +101,9 @@ def close() -> None:
 class PositionQuery:
     """Queries PostgreSQL in one thread at a time, on behalf of all threads that are waiting.
 
-    Whenever a thread waits for the server, another thread gets the interpreter; with many threads, getting it
-    back costs more than the query. A query sent after a thread has arrived gives it as good an answer as its
-    own.
+    While a thread waits for the server, another thread gets the interpreter lock; with many threads, getting
+    it back costs more than the query. The answer to any query sent after a thread has arrived is valid for
+    it.
 
     Django's pool checks a connection before handing it out, which is a second round trip. Here the query
     itself shows whether the connection is dead; then it is repeated once on a new one.
@@ -120,7 +120,7 @@ class PositionQuery:
         """When to try a lost server again; 0 while it is not lost."""
 
     def ask(self, database: Any) -> int | None:
-        """Return the position, None if the server is lost; raises `psycopg.Error` when it gets lost."""
+        """Return the position; None if the server is lost. Raises `psycopg.Error` if it becomes lost."""
         before, losses = self._begun, self._losses
         if self._is_lost():
             return None
@@ -154,7 +154,7 @@ class PositionQuery:
         return position
 
     def lose(self) -> None:
-        """Do not ask the server for a second."""
+        """Do not query the server for a second."""
         self._losses += 1
         self._asked_again_at = time.monotonic() + PAUSE
 
@@ -189,7 +189,7 @@ class _Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was opened; the server may be gone nevertheless."""
+        """Whether it was opened; the server may still be gone."""
         return self._server is not None
 
     def open(self, parameters: dict[str, Any]) -> None:
@@ -205,7 +205,7 @@ class _Connection:
             self._result(self._server, ExecStatus.COMMAND_OK)
 
     def _is_direct(self, server: Server) -> bool:
-        """Return whether the process that accepted the connection answers, and not one behind a pooler."""
+        """Return whether the process that accepted the connection answers, without a pooler in between."""
         server.send_query(b"SELECT pg_backend_pid()")
         return int(self._result(server, ExecStatus.TUPLES_OK).get_value(0, 0) or 0) == server.backend_pid
 
@@ -215,7 +215,7 @@ class _Connection:
             raise psycopg.OperationalError("the connection is closed")
         if self._is_prepared:
             self._server.send_query_prepared(_PREPARED, None)
-        else:  # behind a pooler, the next question may reach another connection
+        else:  # behind a pooler, the next query may reach another connection
             self._server.send_query(_QUESTION.encode())
         result = self._result(self._server, ExecStatus.TUPLES_OK)
         return int(result.get_value(0, 0) or 0) if result.ntuples else 0
@@ -262,4 +262,4 @@ def _connect(parameters: dict[str, Any]) -> Server:
 
 _postgresql: Final = PositionQuery()
 _own: Final = local()
-"""The `database` of this thread; getting it from Django takes as long as SQLite's answer."""
+"""The `database` of this thread; looking it up in Django takes as long as SQLite's answer."""

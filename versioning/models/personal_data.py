@@ -1,7 +1,7 @@
-"""Where names and addresses of people are stored, and how an erasure replaces them.
+"""The columns with names and addresses of people, and their replacement by an erasure.
 
-An application declares its own (`EditorApp.personal_data`). What people did stays, under a name that says
-nothing; what they alone used, such as sessions and favorites, is deleted. Texts that people wrote are not
+An application declares its own (`EditorApp.personal_data`). Records of people's actions stay under a neutral
+name; data that only they used, such as sessions and favorites, is deleted. Texts that people wrote are not
 searched.
 """
 
@@ -47,7 +47,7 @@ class Erasure:
     """A person who is erased."""
 
     user: Any
-    """The account, which has its new name already; None if only the name is left."""
+    """The account, already renamed; None if only the name remains."""
     name: str
     """The user name until now."""
     address: str
@@ -63,9 +63,9 @@ class Erasure:
         return self.new_name if is_person else people
 
     def replaced_in_detail(self, detail: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the detail of an event with the new name in the members that hold people.
+        """Return the detail of an event with the new name in its members with user names.
 
-        A user name may be an ordinary word, such as `admin`, so it stays in the others.
+        A user name may be an ordinary word, such as `admin`, so other members are unchanged.
         """
         return {
             member: self.replaced(value) if member in PEOPLE_MEMBERS else value
@@ -73,7 +73,7 @@ class Erasure:
         }
 
     def is_about(self, answer: Any) -> bool:
-        """Return whether an answer of the API names the person, in a member that holds people or a sentence.
+        """Return whether an answer of the API names the person, in a member with user names or a sentence.
 
         A user name may be an ordinary word, so texts that people have written do not count.
         """
@@ -94,7 +94,7 @@ class Erasure:
         return False
 
     def replaced_within(self, sentence: str) -> str:
-        """Return a sentence of the editor's, or JSON, with the new name wherever the name is quoted."""
+        """Return a sentence of the editor, or JSON, with the new name in place of each quoted name."""
         for quoted, new in self._quoted():
             sentence = sentence.replace(quoted, new)
         return sentence
@@ -114,7 +114,7 @@ class Erasure:
 
 @dataclass(frozen=True, kw_only=True)
 class PersonalData:
-    """Something that is stored about people."""
+    """Stored data about people."""
 
     erase: Callable[[Erasure], int]
     """Replaces names or deletes rows, in the transaction of the erasure; returns how many rows it changed."""
@@ -124,7 +124,7 @@ _registered: Final[list[PersonalData]] = []
 
 
 def register(data: PersonalData) -> None:
-    """Erase this, too; raises `TypeError` for anything else."""
+    """Register data to erase; raises `TypeError` for other objects."""
     require_instance(data, PersonalData, by="personal_data")
     require_callable(data.erase, by="PersonalData(erase=…)")
     _registered.append(data)
@@ -148,7 +148,7 @@ def names_in(model: str, *fields: str) -> PersonalData:
 
 
 def sentences_in(model: str, *fields: str) -> PersonalData:
-    """Declare text columns with sentences of the editor's, or JSON, that quote user names."""
+    """Declare text columns with sentences of the editor, or JSON, that quote user names."""
 
     def replace(erasure: Erasure) -> int:
         rows: Any = UnguardedQuerySet(apps.get_model(model))
@@ -166,7 +166,7 @@ def _replace_within(rows: QuerySet[Any], field: str, erasure: Erasure) -> int:
 
 
 def rows_of_person(model: str, field: str = "user") -> PersonalData:
-    """Declare a model whose rows are a person's own, and are deleted."""
+    """Declare a model whose rows belong to a person and are deleted."""
 
     def delete(erasure: Erasure) -> int:
         rows: Any = apps.get_model(model)
@@ -178,19 +178,19 @@ def rows_of_person(model: str, field: str = "user") -> PersonalData:
 
 
 def _delete_rows(rows: QuerySet[Any]) -> int:
-    """Delete rows; return how many there were, without those that went along."""
+    """Delete rows; return their number, without cascaded deletions."""
     return rows.delete()[1].get(rows.model._meta.label, 0)
 
 
 def _deleted_by_pk(rows: QuerySet[Any], pks: Sequence[Any]) -> int:
-    """Delete rows by their keys, a few at once, and return how many there were."""
+    """Delete rows by their keys, a few at a time, and return their number."""
     return sum(
         _delete_rows(rows.filter(pk__in=pks[at : at + _AT_ONCE])) for at in range(0, len(pks), _AT_ONCE)
     )
 
 
 def _erase_in_log(erasure: Erasure) -> int:
-    """Replace who acted, and the people in details; nothing else of an entry changes."""
+    """Replace the actor and the people in details; nothing else in an entry changes."""
     entries = unguarded(Event.objects.order_by())
     changed = entries.filter(actor=erasure.name).update(actor=erasure.new_name)
     in_detail = entries.annotate(stored_text=Cast("detail", TextField())).filter(
@@ -206,7 +206,7 @@ def _erase_in_log(erasure: Erasure) -> int:
 
 
 def _erase_in_versions(erasure: Erasure) -> int:
-    """Replace who bypassed reviews, and count a change of each resource that shows the person."""
+    """Replace the user who bypassed reviews, and count a change of each resource that shows the person."""
     changed = 0
     for model in MODELS:
         versions = unguarded(model.version_model.objects.order_by())
@@ -232,7 +232,7 @@ def _erase_keys(erasure: Erasure) -> int:
 
 
 def _erase_invitations(erasure: Erasure) -> int:
-    """Withdraw what the person was invited to; replace the name in accepted invitations."""
+    """Withdraw pending invitations of the person; replace the name in accepted ones."""
     named = Q(username=erasure.name)
     if erasure.address:
         named |= Q(mail=erasure.address) | Q(username=erasure.address)
@@ -248,7 +248,7 @@ def _erase_invitations(erasure: Erasure) -> int:
 
 
 def _erase_repeated_answers(erasure: Erasure) -> int:
-    """Delete stored answers that name the person; requests that are repeated are answered again."""
+    """Delete stored answers that name the person; repeated requests then get a new answer."""
     quoting = IdempotentRequest.objects.filter(erasure.found_in("body")).only("pk", "body")
     about = [row.pk for row in quoting.iterator(_AT_ONCE) if erasure.is_about(_json_in(row.body))]
     return _deleted_by_pk(IdempotentRequest.objects.all(), about)

@@ -34,7 +34,7 @@ def covered_by(caller: Caller, field: str = "pk") -> Q:
 def all_covered_by(caller: Caller, field: str) -> Q:
     """Return the condition that every id in a text, each between two line feeds, is within these limits.
 
-    A text without ids is not: what names nothing is about anything.
+    A text without ids is not covered, because it is about all resources.
     """
     if not caller.id_prefix:
         return ~Q(pk__in=[])
@@ -50,10 +50,10 @@ class VersionedQuerySet(GuardedQuerySet[R], ABC):
 
     @abstractmethod
     def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
-        """Filter by what the caller may read; `code` decides about the resources that it defines."""
+        """Filter by the caller's read access; `code` decides about the resources that it defines."""
 
     def readable_where(self, caller: Caller, public: Q | None = None, *, label: str | None = None) -> Self:
-        """Filter by what the caller may read: drafts in own workspaces, otherwise published resources.
+        """Filter by the caller's read access: drafts in own workspaces, otherwise published resources.
 
         `public` is the condition under which every caller may read a published resource. With a `label`,
         resources with a released label of this name count too, published or not. Call `readable_by`, which
@@ -97,7 +97,7 @@ class VersionedQuerySet(GuardedQuerySet[R], ABC):
         return self.annotate(seen_at=self.seen_by(caller, draft=F("updated_at"), published=published))
 
     def as_served(self, *pointers: str) -> Self:
-        """Select only what is served of rows, together with the versions in these pointers."""
+        """Select only the served columns of rows, together with the versions in these pointers."""
         of_rows = ("uuid", "workspace", "metadata", "was_ever_published", "active_version", "latest_version")
         of_versions = ("number", "config_json", "digest", "resource")
         fields = (f"{pointer}__{name}" for pointer in pointers for name in of_versions)
@@ -115,5 +115,5 @@ class PrivateQuerySet(VersionedQuerySet[R]):
     """Queries for a kind without visibility: only members of the workspace can read it."""
 
     def readable_by(self, caller: Caller, code: Registry | None = None, *, label: str | None = None) -> Self:
-        """Filter by what the caller may read; code is irrelevant here."""
+        """Filter by the caller's read access; code is irrelevant here."""
         return self.readable_where(caller, label=label)

@@ -1,10 +1,10 @@
-"""A streaming replica of the database, to which this thread can turn for what it reads.
+"""A streaming replica of the database, to which this thread can send its reads.
 
-It is the database `editor_replica` in Django's settings. While a thread has turned to it, everything that the
-thread asks Django's default database goes there, from any caller and by any means: query sets, prepared
-statements, SQL by hand. A replica refuses to write. The position of the log is always that of the primary.
+It is the database `editor_replica` in Django's settings. While a thread uses it, all its queries to Django's
+default database go there, by any means: query sets, prepared statements, handwritten SQL. A replica refuses
+to write. The position of the log is always that of the primary.
 
-When a read may be answered by the replica is decided in `versioning.serving.replica_reads`.
+`versioning.serving.replica_reads` decides which reads the replica answers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALIAS: Final = "editor_replica"
 
 
 class _Query(PositionQuery):
-    """Asks the replica for its position; while it is lost, no request waits for it."""
+    """Queries the replica's position; while it is lost, no request waits for it."""
 
     def _is_lost(self) -> bool:
         if super()._is_lost():
@@ -53,7 +53,7 @@ def is_configured() -> bool:
 
 
 def position() -> int | None:
-    """Return how far the replica has replayed the log; None if it is gone."""
+    """Return the position up to which the replica has replayed the log; None if it is unavailable."""
     with suppress(Error, psycopg.Error):
         return _query.ask(connections[ALIAS])
     return None
@@ -65,18 +65,18 @@ def leave_alone() -> None:
 
 
 class State(NamedTuple):
-    """How the replica is, for people and monitoring."""
+    """The state of the replica, for people and monitoring."""
 
     state: str
-    """`current`, `behind` (it is used for what has not changed since), `late` (it is not) or `gone`."""
+    """`current`, `behind` (used for reads of older data), `late` (not used) or `gone`."""
     position: int | None
-    """How far it has replayed the log."""
+    """The position up to which it has replayed the log."""
     seconds_behind: float
     """The age of the oldest entry that it lacks; 0 if it lacks none."""
 
 
 def state() -> State:
-    """Return how the replica is, compared with the primary; raises `django.db.Error` if that is away."""
+    """Return the replica's state compared with the primary; raises `django.db.Error` without a primary."""
     found = position()
     if found is None:
         return State("gone", None, 0)

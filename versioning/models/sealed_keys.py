@@ -24,7 +24,7 @@ KEY_BYTES: Final = 32
 
 
 class KeyUnreadable(VersioningError):
-    """No text of the settings decrypts a stored key; code that needs the key fails until one does."""
+    """No text in the settings decrypts a stored key; code that needs the key fails until one does."""
 
     code = "key_unreadable"
 
@@ -111,7 +111,7 @@ class LockKeyUnreadable(KeyUnreadable):
 
 
 class LockKey(SealedKey):
-    """The key that signs locks, by which an installation recognizes its own."""
+    """The key that signs locks, so that an installation recognizes its own."""
 
     purpose = b"the key of the editor's locks"
     unreadable = LockKeyUnreadable
@@ -126,9 +126,9 @@ def sealed_keys() -> list[type[SealedKey]]:
 
 
 def rotate_sessions() -> int:
-    """Sign the sessions that an earlier `SECRET_KEY` has signed under the newest; return how many.
+    """Sign sessions of an earlier `SECRET_KEY` with the current one; return their number.
 
-    People stay signed in. Sessions that are not stored in the database have nothing to sign again.
+    People stay signed in. Sessions outside the database are not signed again.
     """
     store = session_store()
     if not issubclass(store, SessionStore):
@@ -138,7 +138,7 @@ def rotate_sessions() -> int:
     for row in rows.order_by("pk").iterator(_AT_ONCE):
         held = store().decode(row.session_data)
         if held and _rotate_contents(store(), row.session_data, held):
-            # A session that changed in the meantime was signed again by that.
+            # A session that changed in the meantime has been signed with the current key.
             changed += rows.filter(pk=row.pk, session_data=row.session_data).update(
                 session_data=store().encode(held)
             )

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 
 class Unreadable(Exception):
-    """None of the keys decrypts it."""
+    """No key decrypts the text."""
 
 
 class Keys:

@@ -1,13 +1,13 @@
 """Search for a text, ignoring case, in the parts of resources that a caller may read.
 
-A search covers id, name, description and instructions. Its rule exists in two forms: for rows, searched by
-a statement, and for content that only files or code hold. Both look for the key of the typed text
+A search covers id, name, description and instructions. Its rule exists in two forms: for rows, searched by a
+statement, and for content in files or code only. Both look for the key of the typed text
 (`editor_client.shared.text_keys`) in keys, which are stored with each version. Looking for an exact text is
 up to eighty times faster than LIKE.
 
 There is deliberately no index. PostgreSQL has one for this (pg_trgm), but only the two versions that a
-resource points at are searched, and the index would be on the table of all versions ever saved: as large as
-their texts, two milliseconds more for every save, and useless for fewer than three characters, for which the
+resource points at are searched, and the index would cover all versions ever saved. It would be as large as
+their texts, add two milliseconds to every save, and be useless for fewer than three characters, for which the
 database would read the whole history. Without it, searching the texts of five thousand agents takes some
 thirty milliseconds.
 """
@@ -74,7 +74,7 @@ def check_length(text: str) -> None:
 
 
 class ByteLength(Func):
-    """The number of bytes of a text in UTF-8. PostgreSQL knows it without reading a long text."""
+    """The number of bytes of a text in UTF-8. PostgreSQL computes it without reading a long text."""
 
     function = "OCTET_LENGTH"
     arity = 1

@@ -33,7 +33,7 @@ Q = TypeVar("Q")
 
 Conversion = Callable[[Any], Any]
 Columns = tuple[tuple[str, Conversion | None], ...]
-"""The columns of a statement by attribute, and the conversion to the database value, if one is needed."""
+"""The columns of a statement by attribute, with the conversion to the database value, if needed."""
 
 ROWS_AT_ONCE: Final = 500
 """Databases limit the number of parameters of a statement."""
@@ -56,7 +56,7 @@ _CONVERSIONS: Final[Mapping[str, Mapping[type[Any], Conversion | None]]] = {
     },
     "postgresql": {models.UUIDField: None, models.DateTimeField: None},
 }
-"""What Django makes of values that are not None, in up to twenty calls each; by database and field."""
+"""Conversions of values to the database's, by database and field; Django needs up to twenty calls each."""
 
 
 class PreparedCursor(sqlite3.Cursor):
@@ -366,7 +366,7 @@ class QueriesForCallers(Generic[Q]):
         """Return the query for this caller; `compile_query` makes a missing one."""
         rights = (caller.scope(Right.READ), caller.scope(Right.READ_DRAFTS), caller.id_prefix)
         question = (*rights, code.workspace_id, asked)
-        in_code = code.agents  # they decide who may read overrides, and are only replaced as a whole
+        in_code = code.agents  # they decide who can read overrides, and are only replaced as a whole
         held = self._held.get(question)
         if held is None or held[0] is not in_code:
             held = in_code, compile_query()

@@ -1,8 +1,8 @@
-"""Whether the disk of the database is full: recognising its errors, and what the processes of a server know.
+"""Whether the disk of the database is full: recognising its errors, and sharing the state among processes.
 
-A process learns it from a save that fails. It notes that for all processes that were forked from the same
-parent, until a save succeeds. While it is noted, `is_full` tries itself, because a load balancer sends no
-saves to a process that is not ready.
+A process detects it when a save fails. It records that for all processes forked from the same parent, until a
+save succeeds. Meanwhile `is_full` itself tries to write, because a load balancer sends no saves to a process
+that is not ready.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECONDS_BETWEEN_TRIES: Final = 1.0
 MAX_TRIED: Final = 1024 * 1024
 """The maximum number of bytes of an attempt."""
 _PAGES: Final = 64 * 1024
-"""SQLite needs at most this many bytes at once for the files beside the database."""
+"""SQLite needs at most this many bytes at a time for the files next to the database."""
 _NEXT_TRY: Final = struct.Struct("d")
 _shared: Final = mmap.mmap(-1, _NEXT_TRY.size + 1)
 """When to try next, in seconds of the monotonic clock, and whether a save has failed."""
@@ -38,7 +38,7 @@ _NOTED: Final = _NEXT_TRY.size
 
 
 def says_full(error: BaseException) -> bool:
-    """Return whether an error of Django's database layer says that a disk is full."""
+    """Return whether an error of Django's database layer means that a disk is full."""
     cause = error.__cause__
     if not isinstance(cause, sqlite3.Error):
         return isinstance(cause, DiskFull)
@@ -79,7 +79,7 @@ def is_full() -> bool:
 
 
 class OptionalWrite:
-    """What `optional` has done."""
+    """The result of `optional`."""
 
     is_committed = False
     """Known once the block has ended."""
@@ -87,7 +87,7 @@ class OptionalWrite:
 
 @contextmanager
 def optional() -> Iterator[OptionalWrite]:
-    """Run what a read writes along, such as when a key was used, or leave it out if the disk is full."""
+    """Run the secondary writes of a read, such as the use of a key; skip them if the disk is full."""
     write = OptionalWrite()
     try:
         with transaction.atomic():
@@ -99,17 +99,17 @@ def optional() -> Iterator[OptionalWrite]:
 
 
 def _write_and_remove(size: int) -> None:
-    """Write and commit so many bytes that no database compresses, then remove them."""
+    """Write and commit this many incompressible bytes, then remove them."""
     model: Any = apps.get_model("versioning.IdempotentRequest")
     text = base64.b64encode(os.urandom(size * 3 // 4)).decode()
     with transaction.atomic():
         row = model.objects.create(caller="readyz", key=uuid.uuid4().hex, begun_at=timezone.now(), body=text)
-    with suppress(Error):  # it is removed with the answers that are too old
+    with suppress(Error):  # it is removed with the expired answers
         row.delete()
 
 
 def _has_no_space() -> bool:
-    """Return whether the disk of the SQLite file has no space, which may then be any error of writing."""
+    """Return whether the disk of the SQLite file is full; any write error may then be due to that."""
     try:
         about = os.statvfs(Path(str(connection.settings_dict["NAME"])).parent)
     except OSError:
@@ -127,7 +127,7 @@ def lack_migrations() -> bool:
 
 
 def give_back() -> None:
-    """Release this thread's database connection to others while the thread waits for something else.
+    """Release this thread's database connection while the thread waits for something else.
 
     Within a transaction it is kept: a test's, or that of a project with `ATOMIC_REQUESTS`.
     """

@@ -23,7 +23,7 @@ from versioning.models.statements import insert, prepared_cursor
 
 
 class Tag(Guarded):
-    """A tag of a resource, as the metadata of the resource says."""
+    """A tag of a resource, from its metadata."""
 
     name = models.CharField(max_length=MAX_LENGTH)
 
@@ -69,7 +69,7 @@ class VersionLabel(Guarded):
 
     name = models.CharField(max_length=64)
     released = models.BooleanField(default=False)
-    """Whether the version is served under this name to everyone who may read published versions."""
+    """Whether the version is served under this name to everyone who can read published versions."""
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
@@ -92,7 +92,7 @@ class VersionLabel(Guarded):
 
 @dataclass(frozen=True, kw_only=True)
 class Favorited:
-    """The favorites of a resource, as one person sees them."""
+    """The favorites of a resource, from one person's view."""
 
     by_caller: bool
     count: int
@@ -135,7 +135,7 @@ class Favorite(models.Model):
     """The slug of its kind: an agent and a prompt block may have the same id."""
     resource_id = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now)
-    """When it was marked: earlier events are not news to the person."""
+    """The time of marking: earlier events are not news to the person."""
 
     objects = FavoriteQuerySet.as_manager()
 

@@ -4,7 +4,7 @@ SQLite calls Python. PostgreSQL has a function that migration 0028 creates from 
 and a collation for names, of ICU where PostgreSQL is built with it.
 
 Queries that search or compare texts without regard to case use `Caseless` with the conditions `contains`,
-`equals` and `begins`. What Django's own lookups find, such as `icontains`, depends on the database:
+`equals` and `begins`. The results of Django's own lookups, such as `icontains`, depend on the database, so
 `tests/models/test_text_keys.py` refuses them.
 """
 
@@ -41,7 +41,7 @@ class Caseless(Func):
 
 
 class ByName(Func):
-    """What to sort by for the order of names that people expect."""
+    """The sort key for the order of names that people expect."""
 
     function = _SORT_TEXT
     arity = 1
@@ -93,7 +93,7 @@ def equals_caseless(column: Any, text: str) -> Q:
 
 
 def connect() -> None:
-    """Give every connection to SQLite the functions, also one that is open."""
+    """Install the functions on every connection to SQLite, including an open one."""
     connection_created.connect(_add_functions, dispatch_uid=__name__)
     for connection in connections.all(initialized_only=True):
         if connection.connection is not None:
@@ -121,7 +121,7 @@ def create_in_postgresql(schema_editor: Any) -> None:
 
 
 def postgresql_statements(*, has_icu: bool) -> list[str]:
-    """Return the statements that create what PostgreSQL needs."""
+    """Return the statements that create the functions and the collation in PostgreSQL."""
     header = "RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$SELECT "
     common, others, expanded = _folds()
     # `translate` looks each character up from the beginning of its list: most texts need none or a short one.

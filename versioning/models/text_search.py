@@ -34,7 +34,7 @@ _COLUMNS: Final = ("name", "id", "description", "text")
 
 
 class Place(IntEnum):
-    """Where a resource matches; the first places come first among the results."""
+    """The place of a match in a resource; the order of the places is that of the results."""
 
     EXACT = 0
     """Its name or id equals the text, ignoring case, accents and punctuation."""
@@ -50,7 +50,7 @@ class Place(IntEnum):
 class TextIndex(ABC):
     """The words of the documents, in one database.
 
-    `found` and `Lines.place_of` agree about what matches. All documents of a call are of one kind.
+    `found` and `Lines.place_of` have the same matches. All documents of a call are of one kind.
     """
 
     @abstractmethod
@@ -237,7 +237,7 @@ class PromptBlockDocument(SearchDocument):
 
 
 class SearchProgress(models.Model):
-    """How far the index has followed the log: a single row."""
+    """The progress of the index along the log: a single row."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     position = models.BigIntegerField(default=0)
@@ -353,7 +353,7 @@ def fold_stored(version_model: Any, document_model: Any, connection: Any) -> Non
 
 
 def compose_tags(tag_model: Any) -> None:
-    """Compose the names of tags that are decomposed; a tag that is there in both forms stays once."""
+    """Compose the names of tags that are decomposed; of a tag in both forms, one stays."""
     rows = tag_model._default_manager.annotate(size=Length("name"), bytes=ByteLength("name"))
     names = rows.filter(bytes__gt=F("size")).values_list("name", flat=True).distinct().order_by()
     for name in [name for name in names if not unicodedata.is_normalized("NFC", name)]:
@@ -365,7 +365,7 @@ def compose_tags(tag_model: Any) -> None:
 
 
 SECONDS: Final = 1.0
-"""How often each worker checks whether the log has grown."""
+"""The interval, in seconds, at which each worker checks whether the log has grown."""
 AT_ONCE: Final = 100
 """How many resources are indexed in one transaction, so that writers on SQLite do not wait for long."""
 MAX_BEHIND: Final = 200
@@ -379,7 +379,7 @@ Missing = dict[str, set[str]]
 
 
 class Bytes(Func):
-    """The length of a text in bytes, which PostgreSQL knows without decompressing the text."""
+    """The length of a text in bytes, which PostgreSQL computes without decompressing the text."""
 
     output_field = IntegerField()
     template = "LENGTH(CAST(%(expressions)s AS BLOB))"
@@ -473,7 +473,7 @@ def _locked_progress() -> SearchProgress:
 
 
 def _changed_resources(after: int, until: int) -> Missing | None:
-    """Return what the entries between two positions are about; None if that can be anything, or too much."""
+    """Return the resources of the entries between two positions; None if unknown or too many."""
     if after == until:
         return {}
     found = events.changes(after, until, _MAX_ENTRIES)

@@ -79,7 +79,7 @@ _FREE: Final[Mapping[str, int]] = {
     "forgotten": 3,
     "address": 30,
 }
-"""How many wrong passwords for each kind of subject have no consequence."""
+"""The number of wrong passwords without consequences, for each kind of subject."""
 _HASH_DIGITS: Final = 5  # at most 16**5 subjects of each kind, for all names that are tried
 _CLEANED_AT_ONCE: Final = 200
 
@@ -93,7 +93,7 @@ def subject(kind: str, name: str) -> str:
 
 
 def seconds_to_wait(subject: str, failures: int) -> int:
-    """Return for how many seconds no password is checked after this many wrong ones."""
+    """Return the seconds without password checks after this many wrong passwords."""
     beyond = failures - _FREE[subject.partition(":")[0]]
     return 0 if beyond < 0 else min(FIRST_WAIT << min(beyond, 16), LONGEST_WAIT)
 
@@ -127,7 +127,7 @@ class Attempt:
 
     @property
     def seconds(self) -> int:
-        """How long to wait after this attempt, if it fails."""
+        """The wait in seconds after this attempt, if it fails."""
         return max((seconds_to_wait(row.subject, row.failures) for row in self.counted), default=0)
 
 
@@ -186,7 +186,7 @@ class SignInAttempts(models.Model):
         return f"{self.subject}: {self.failures}"
 
     def seconds_left(self, now: datetime.datetime) -> float:
-        """Return the seconds that are left to wait."""
+        """Return the remaining seconds of the wait."""
         return 0 if self.blocked_until is None else (self.blocked_until - now).total_seconds()
 
     def count(self, now: datetime.datetime) -> None:

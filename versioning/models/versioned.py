@@ -71,13 +71,13 @@ class VersionedResource(Guarded, TwoPointers):
     unpublished_version_id = models.UUIDField(null=True, default=None, editable=False)
     """The version that was live until the resource was unpublished, or an older version was published again.
 
-    Null while the newest version is live, and where none was. Null, too, where this happened before it was
-    stored and the log does not know what.
+    Null while the newest version is live, or if none ever was. Also null if this happened before the column
+    existed and is unknown to the log.
     """
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     published_revision = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    """Counts the changes visible to callers who may not read drafts."""
+    """Counts the changes visible to callers without access to drafts."""
     published_updated_at = models.DateTimeField(null=True, editable=False)
     """When the last of these changes was made; null before the first."""
 
@@ -129,7 +129,7 @@ class VersionedResource(Guarded, TwoPointers):
         return not self._state.adding
 
     def visibility_by(self, code: Registry) -> str | None:
-        """Return who may read it outside the workspace; None for a kind without visibility.
+        """Return the visibility outside the workspace; None for a kind without visibility.
 
         For an override, code decides, not the row: `code` is the current registry.
         """
@@ -145,7 +145,7 @@ class VersionedResource(Guarded, TwoPointers):
 
     @property
     def published_etag(self) -> str:
-        """The entity tag for callers who may not read drafts: it changes only with what they may see."""
+        """The entity tag for callers without access to drafts: it changes only with data that they see."""
         state = f"{self.pk}\n{self.created_at.isoformat()}\n{self.active_id}\n{self.published_revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
@@ -248,7 +248,7 @@ class VersionedResource(Guarded, TwoPointers):
     def touch(self, *, published: bool = True) -> None:
         """Count a change of the record and set its time; the caller stores the row once, at the end.
 
-        `published` is whether callers who may not read drafts may see the change.
+        `published` is whether callers without access to drafts may see the change.
         """
         self.updated_at = timezone.now()
         self.revision += 1

@@ -86,7 +86,7 @@ def _value_conversion(model: type[models.Model], name: str) -> Callable[[Any], A
 
 
 class Version(Guarded):
-    """A saved configuration. It never changes, and has no status of its own."""
+    """A saved configuration. It never changes, and stores no status."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     number = models.PositiveIntegerField(editable=False)
@@ -141,10 +141,10 @@ class Version(Guarded):
 
 
 class TwoPointers(models.Model):
-    """What the two pointers of a resource into its versions say, whether they are columns or in a file."""
+    """The state given by a resource's two pointers into its versions, in columns or in a file."""
 
     pointers: VersionPointers | None = None
-    """Where the pointers refer to if a file decides; None if the row itself does."""
+    """The pointers if a file determines them; None if the row itself does."""
 
     if TYPE_CHECKING:
         active_version: Any
@@ -190,7 +190,7 @@ class TwoPointers(models.Model):
 
     @property
     def gone(self) -> bool:
-        """Whether only its history is left."""
+        """Whether only its history remains."""
         return self.pointers is not None and self.pointers.gone
 
     @property
@@ -210,7 +210,7 @@ class TwoPointers(models.Model):
 
     @property
     def current(self) -> Snapshot:
-        """The version that work goes on from: the newest, or the live one if the newest was taken back."""
+        """The version on which to continue: the newest, or the live one if the newest was taken back."""
         active = self.active
         return active if active is not None and self.is_taken_down else self.latest
 
@@ -222,7 +222,7 @@ class TwoPointers(models.Model):
 
     @property
     def waits(self) -> bool:
-        """Whether publishing the newest version is pending: it would change what is live."""
+        """Whether the newest version waits to be published: it would change the live version."""
         return self.has_draft and not self.is_taken_down and not self.repeats_live
 
     def state_of(self, version: Snapshot) -> State:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class Origin(models.TextChoices):
-    """What made a person a member."""
+    """The origin of a membership."""
 
     MANUAL = "manual"
     """An invitation, or an admin who has changed the role since."""
     DIRECTORY = "directory"
-    """The groups of the company's directory, which may take it back."""
+    """The groups of the company's directory, which can also end it."""
 
 
 ROLE_CHOICES = [(role.value, role.value) for role in Role]
@@ -36,7 +36,7 @@ class WorkspaceManager(models.Manager["Workspace"]):
     """Creating and renaming workspaces; each change is logged."""
 
     def locked(self) -> models.QuerySet[Workspace]:
-        """Lock the rows against other admins; additions to a workspace do not wait."""
+        """Lock the rows against other admins; additions to a workspace are not blocked."""
         return self.select_for_update(no_key=True)
 
     @events.transaction()
@@ -65,7 +65,7 @@ class Workspace(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     deleted_by: Caller = APPLICATION
-    """Who deletes it."""
+    """The caller who deletes it."""
 
     objects = WorkspaceManager()
 
@@ -83,11 +83,11 @@ class Workspace(models.Model):
 
 
 OWNED: list[type[models.Model]] = []
-"""The models whose rows keep their workspace from being deleted, besides the kinds of resources."""
+"""The models whose rows prevent the deletion of their workspace, besides the kinds of resources."""
 
 
 def register_owned(model: type[models.Model]) -> None:
-    """Keep workspaces from being deleted while rows of this model belong to them, by `workspace`."""
+    """Prevent the deletion of workspaces while rows of this model refer to them by `workspace`."""
     if not hasattr(model, "_meta"):
         raise TypeError(f"keeps_workspaces takes models, and {model!r} is none")
     OWNED.append(model)
@@ -115,8 +115,8 @@ class MembershipManager(models.Manager["Membership"]):
     ) -> Membership:
         """Give the user the role in the workspace, replacing any other.
 
-        `origin` says who looks after the membership from now on; `is_service` marks a new one of a service
-        account; `detail` is added to the entry in the log.
+        `origin` determines who maintains the membership; `is_service` marks a new one of a service account;
+        `detail` is added to the log entry.
         """
         held = self.select_for_update().filter(user=user, workspace=workspace).first()
         if held is not None and (held.role, held.origin) == (role, origin):
@@ -168,7 +168,7 @@ class Membership(models.Model):
     """Whether the account is a service account, which is a member of this workspace only."""
 
     ended_by: Caller = APPLICATION
-    """Who deletes it; None if the account was deleted."""
+    """The caller who deletes it; None if the account was deleted."""
 
     objects = MembershipManager()
 
@@ -221,9 +221,10 @@ def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:
 
 
 def caller_of_author(author: User | None, name: str, via: Via) -> Caller:
-    """Return the caller for the author of what runs later, with the current roles.
+    """Return the caller for the author of work that runs later, with the current roles.
 
-    `name` is the user name that was stored with it. Raises `Forbidden` if the account is gone.
+    `name` is the user name that was stored with it. Raises `Forbidden` if the account was deleted or
+    deactivated.
     """
     if author is None or not author.is_active:
         raise Forbidden(Message("The account {name!r} is gone, or switched off.", name=name))
@@ -231,7 +232,7 @@ def caller_of_author(author: User | None, name: str, via: Via) -> Caller:
 
 
 def _caller_now(user: User, via: Via) -> Caller:
-    """Return the caller for the stored account; raises `Unauthorized` if it is gone."""
+    """Return the caller for the stored account; raises `Unauthorized` if it no longer exists."""
     stored = get_user_model()._default_manager.filter(pk=user.pk).first()
     if stored is None or (user.is_active and not stored.is_active):
         raise Unauthorized("This account is switched off.")

@@ -127,11 +127,11 @@ class Runnable(ABC):
 class Agent(Runnable):
     """An agent defined in code; a framework serves it, with or without an override.
 
-    `tools` are typed functions, `agents` other agents or the ids of stored ones. `editor` says what an
-    override may change: None for instructions and tools, False for nothing, `{"instructions": bool,
-    "tools": bool | {"description": bool}}` for just these. With `{"instructions": True}` the code may omit
-    the instructions; until some are published, running the agent raises `NoInstructions`. An agent never
-    changes once it is created. Raises `ValueError` for a definition that can never work.
+    `tools` are typed functions, `agents` other agents or the ids of stored ones. `editor` limits overrides:
+    None allows instructions and tools, False nothing, `{"instructions": bool, "tools": bool | {"description":
+    bool}}` only these. With `{"instructions": True}` the code may omit the instructions; until some are
+    published, running the agent raises `NoInstructions`. An agent never changes once it is created. Raises
+    `ValueError` for a definition that can never work.
     """
 
     id: str
@@ -185,7 +185,7 @@ class Agent(Runnable):
 
     @property
     def _default(self) -> Selector | None:
-        # Instructions that the code leaves to the editor exist once they are published.
+        # Instructions that the code omits exist once they are published in the editor.
         return PUBLISHED if self.instructions is None else None
 
     @property

@@ -1,4 +1,4 @@
-"""Ask a model directly, without an agent: one answer as text, which no observer of runs is told of."""
+"""Call a model directly, without an agent: one answer as text, not reported to observers of runs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class ModelAnswer(NamedTuple):
-    """The text of an answer, the tokens of the request and of the answer, and what they cost."""
+    """The text of an answer, the tokens of the request and of the answer, and their cost."""
 
     text: str
     input_tokens: int
     output_tokens: int
     cost: Decimal | None
-    """In US dollars; None where the price is unknown."""
+    """In US dollars; None if the price is unknown."""
 
 
 def ask(
@@ -37,12 +37,12 @@ def ask(
 ) -> ModelAnswer:
     """Return the answer of a model to a conversation, at the lowest temperature.
 
-    `store` knows the providers and the prices. Blocks until the answer exists; a refusal is reported at
-    once. Raises `NoModel`, `ProviderUnavailable`, and `ProviderFailed` if it does not come within so many
+    `store` knows the providers and the prices. Blocks until the answer is complete; a refusal is not retried.
+    Raises `NoModel`, `ProviderUnavailable`, and `ProviderFailed` if there is no answer within this many
     seconds.
     """
     load_agent_library()
-    # Not at the top: they load the agent library, 50 MiB that a worker without runs does not need.
+    # Not at the top: they load the agent library: 50 MiB that a worker without runs does not need.
     from pydantic_ai.direct import model_request  # noqa: PLC0415
     from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart  # noqa: PLC0415
     from pydantic_ai.settings import ModelSettings  # noqa: PLC0415

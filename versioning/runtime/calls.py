@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class Live:
-    """The tool itself is called."""
+    """Marker: the tool itself is called."""
 
 
 LIVE: Final = Live()
 AnswersTool = Callable[[str, Mapping[str, Any]], Any]
-"""Returns what a tool answers to some arguments, or `LIVE`; raises `VersioningError` to fail the run."""
+"""Returns the answer of a tool to some arguments, or `LIVE`; raises `VersioningError` to fail the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,18 +33,18 @@ class Conduct:
     """How a run is carried out."""
 
     arm: str = ""
-    """The arm under which it counts, in place of those of rollouts."""
+    """The arm under which it counts, instead of those of rollouts."""
     answers_tool: AnswersTool | None = None
     """Answers in place of all tools of the run."""
     asks_again: bool = True
-    """Whether the libraries of providers ask again after a refusal; if not, that is for the caller."""
+    """Whether the providers' libraries retry after a refusal; if not, the caller has to."""
 
 
 USUAL: Final = Conduct()
 
 
 class Stop:
-    """Ends what a thread waits for: from another thread, or after some seconds."""
+    """Ends the wait of a thread: from another thread, or after some seconds."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.within(seconds)
@@ -53,11 +53,11 @@ class Stop:
         self.is_stopped = False
 
     def within(self, seconds: float | None) -> None:
-        """Give what comes next so many seconds; None for no limit."""
+        """Limit the following waits to this many seconds; None for no limit."""
         self._until = None if seconds is None else time.monotonic() + seconds
 
     def stop(self) -> None:
-        """End what the thread waits for, now and later."""
+        """End the wait of the thread, now and later."""
         with self._lock:
             self.is_stopped = True
             if self._waited_for is not None:
@@ -66,7 +66,7 @@ class Stop:
     def result_of(self, future: Future[Any]) -> Any:
         """Return the result of a future.
 
-        Raises `TimeoutError` when the seconds are over, `CancelledError` if it is stopped.
+        Raises `TimeoutError` after the seconds, and `CancelledError` if it is stopped.
         """
         with self._lock:
             self._waited_for = future
@@ -220,7 +220,7 @@ class RequestContext:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The options of a run, by the agent library's names; the agent decides those that are not set."""
+    """The options of a run, by the agent library's names; the agent's own apply if one is not set."""
 
     max_steps: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -284,7 +284,7 @@ def _settings(given: Any, issues: list[Issue]) -> dict[str, Any]:
 
 
 REQUEST_LIMIT = 50
-"""The model requests of one call, with all its delegations, unless the framework says otherwise."""
+"""The default limit of model requests for one call with all its delegations."""
 
 
 class Options(TypedDict, total=False):
@@ -331,7 +331,7 @@ class Call:
         conduct: Conduct = USUAL,
         **options: Any,
     ) -> Call:
-        """Return the call; raises `Invalid` with the caller's names for what is wrong."""
+        """Return the call; raises `Invalid` with the caller's names of the wrong members."""
         return cls(
             agent_id=agent_id,
             conversation=Conversation.parse(messages),

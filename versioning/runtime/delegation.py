@@ -18,7 +18,7 @@ DELEGATES_TO = "delegates_to"
 """The key in a tool's metadata that marks it as a delegation; its value is the sub-agent's id."""
 
 Chain = tuple[str, ...]
-"""The agents that wait for each other, the called one first."""
+"""The chain of agents waiting for one another, starting with the called one."""
 
 _LONGEST_NAME = 64
 _PREFIX = "agent-"

@@ -18,7 +18,7 @@ class ProviderUnavailable(VersioningError):
 
 
 class ProviderFailed(VersioningError):
-    """The provider returned an error, broke off or did not answer; the reason contains no key."""
+    """The provider failed, broke off or did not answer; the reason contains no key."""
 
     code = "provider_failed"
 
@@ -30,7 +30,7 @@ class VersionUnresolved(VersioningError):
 
 
 class DelegationStopped(VersioningError):
-    """The run, with its sub-agents, reached its limit of model requests; the chain says where."""
+    """The run and its sub-agents reached the limit of model requests; the chain shows where."""
 
     code = "delegation_stopped"
 

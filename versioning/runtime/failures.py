@@ -37,11 +37,11 @@ _PATTERNS = (
     re.compile(r"(?i)(?<=api[_-]key=)[^\s'\",}&]+"),
 )
 _concealed: Final[set[str]] = set()
-"""Keys of providers that no variable with such a name holds."""
+"""Keys of providers from sources other than such variables."""
 
 
 def conceal(key: object) -> None:
-    """Remove this key from texts from now on, wherever it came from; anything but a text is ignored."""
+    """Remove this key from all later texts; values other than texts are ignored."""
     if isinstance(key, str) and len(key) >= _SHORTEST_SECRET:
         _concealed.add(key)
 
@@ -65,16 +65,16 @@ logger = logging.getLogger("versioning.runtime")
 
 
 class Passing(NamedTuple):
-    """A failure of a provider that may be over when it is asked again."""
+    """A failure of a provider that may not recur on a retry."""
 
     is_limit: bool
-    """Whether it was asked too often."""
+    """Whether a rate limit was exceeded."""
     retry_after: float | None
-    """The seconds to wait, if the provider says so."""
+    """The seconds to wait, if the provider gives them."""
 
 
 def passing(error: BaseException) -> Passing | None:
-    """Return what is known of a failure that may be over soon: no connection, 429, 5xx; None for others."""
+    """Return the details of a temporary failure (no connection, 429, 5xx); None for others."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, ModelHTTPError):
@@ -99,7 +99,7 @@ def make_failure(error: Exception, *, agent_id: str, provider: str, in_request: 
         logger.warning("the provider %r failed: %s", provider, redact(str(error)))
         return ProviderFailed(redact(f"The provider {provider!r} {_reason(error)}"))
     logger.error("a tool of the agent %r raised", agent_id, exc_info=error)
-    return ToolFailed(f"A tool of the agent {agent_id!r} raised {type(error).__name__}; the log says more.")
+    return ToolFailed(f"A tool of the agent {agent_id!r} raised {type(error).__name__}; see the log.")
 
 
 def _reason(error: Exception) -> str:
@@ -110,9 +110,9 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ModelConnectionError):
         return f"could not be reached, or broke off: {error}"
     if isinstance(error, UnexpectedModelBehavior):
-        # Its body, and what does not validate, are objects of the library.
+        # Its body, and the invalid parts, are objects of the library.
         return (
-            "answered with something that is no answer of a model."
+            "returned a response that is not an answer of a model."
             if isinstance(error.__cause__, ValidationError)
             else f"failed: {error.message}"
         )
@@ -133,9 +133,9 @@ _ANSWERS: Final = {"choices", "content", "candidates", "output"}
 
 
 def reveal_errors(client: Any) -> None:
-    """Let the library of a provider treat errors in answers with the status 200 as what they are.
+    """Make the library of a provider treat errors in answers with the status 200 as errors.
 
-    `client` is that library's; it sends requests by httpx, or by what has the hooks of httpx.
+    `client` is that of the library; it uses httpx or a client with the same hooks.
     """
     http = getattr(client, "_client", None)
     hooks = getattr(http, "event_hooks", None)
@@ -144,9 +144,9 @@ def reveal_errors(client: Any) -> None:
 
 
 async def _reveal_error(response: Any) -> None:
-    """Give a response the status of the error that its JSON object has instead of an answer.
+    """Set the status of a response to that of the error in its JSON object.
 
-    An error without a status becomes a 400: nothing says that it passes when the provider is asked again.
+    An error without a status becomes a 400, because a retry might not help.
     """
     media_type = response.headers.get("content-type", "").partition(";")[0].strip()
     if response.status_code != _OK or media_type != "application/json":

@@ -36,8 +36,8 @@ class Framework:
     does not select them itself. `request_limit` limits the model requests of one call, including all
     delegations. Agents that a given agent names as objects belong to the framework too. Raises `ValueError`
     if two agents, two tools or two scorers have the same name, if an agent belongs to another framework and
-    if a provider has an invalid or built-in name, `TypeError` for what is no provider, and `Invalid` for
-    malformed `versions`, and for a lock, which would be for all its agents.
+    if a provider has an invalid or built-in name, `TypeError` for an invalid provider, and `Invalid` for
+    malformed `versions`, and for a lock, which is only for a single call.
     """
 
     def __init__(

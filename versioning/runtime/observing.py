@@ -1,4 +1,4 @@
-"""What a run used, and the observers that are notified at its end."""
+"""The usage of a run, and the observers that are notified at its end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ logger = logging.getLogger("versioning.runtime")
 
 @dataclass(kw_only=True)
 class AgentUse:
-    """What one agent used in a run, without its sub-agents."""
+    """The usage of one agent in a run, without its sub-agents."""
 
     served: ResolvedAgent
     runs: int = 0
@@ -37,21 +37,21 @@ class AgentUse:
     input_tokens: int = 0
     output_tokens: int = 0
     milliseconds: float = 0.0
-    """With its sub-agents, for which it waits."""
+    """Including its sub-agents, for which it waits."""
     cost: Decimal | None = Decimal(0)
-    """An estimate in US dollars; None where a price is unknown."""
+    """An estimate in US dollars; None if a price is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunUse:
-    """What a run used."""
+    """The usage of a run."""
 
     run_id: str
     by: Caller
     called: str
     """The id of the called agent."""
     arm: str = ""
-    """The arm under which it counts, in place of those of rollouts."""
+    """The arm under which it counts, instead of those of rollouts."""
     agents: Mapping[str, AgentUse] = field(default_factory=dict)
     """The agents that ran, by id: the called one and the sub-agents that were called."""
 
@@ -77,13 +77,13 @@ def tell(use: RunUse) -> None:
 
 
 _NAMES: Final = {"azure-responses": "azure", "bedrock": "aws", "xai": "x-ai"}
-"""Our names of providers → those of the list, where they differ."""
+"""Our names of providers → those in the price list, if they differ."""
 _DATE: Final = re.compile(r"\b20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])\b")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PricedModel:
-    """A model of which the price is asked."""
+    """A model whose price is looked up."""
 
     provider: str
     """As the agent names it."""
@@ -103,13 +103,13 @@ class PricedModel:
 
 @dataclass(frozen=True)
 class Prices:
-    """The prices of models: those that the installation sets take precedence."""
+    """The prices of models: those of the installation take precedence."""
 
     own: Mapping[str, OwnPrice] = field(default_factory=dict)
     """By `provider/model`."""
 
     def of_tokens(self, model: PricedModel, input_tokens: int, output_tokens: int) -> Decimal | None:
-        """Return what so many tokens cost; None if there is no price."""
+        """Return the cost of this many tokens; None if there is no price."""
         from genai_prices import Usage  # noqa: PLC0415  as below
 
         return self._of(model, (), Usage(input_tokens=input_tokens, output_tokens=output_tokens))
@@ -117,9 +117,9 @@ class Prices:
     def of_messages(
         self, model: PricedModel, messages: Iterable[ModelMessage], input_tokens: int, output_tokens: int
     ) -> Decimal | None:
-        """Return what the responses of a model cost; None if one has no price, or did not say what it used.
+        """Return the cost of a model's responses; None if one has no price or no usage.
 
-        Tokens that are in none of the responses, such as those of one that broke off, cost the same.
+        Tokens outside the responses, such as those of an interrupted one, cost the same.
         """
         cost: Decimal | None = Decimal(0)
         for message in messages:
@@ -136,7 +136,7 @@ class Prices:
         return cost
 
     def _of(self, model: PricedModel, answered: Iterable[str], usage: Any) -> Decimal | None:
-        """Return what a response cost; `answered` is the name by which the model called itself."""
+        """Return the cost of a response; `answered` is the model's own name for itself."""
         names = (model.name, *answered)
         for name in names:
             own = self.own.get(f"{model.provider}/{name}")
@@ -156,7 +156,7 @@ class Prices:
 
 @cache
 def price_list_date() -> datetime.date:
-    """Return the date of the price list: the newest one that it names itself, as it has no other."""
+    """Return the date of the price list: the newest date in it, because it has no other."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
 
     today = datetime.datetime.now(datetime.UTC).date().isoformat()

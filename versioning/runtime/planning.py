@@ -39,7 +39,7 @@ STEPS_OF_AN_AGENT: Final = 64 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """Where agents come from: the code, a store, and the framework's default versions."""
+    """The sources of agents: the code, a store, and the framework's default versions."""
 
     code: Mapping[str, CodeAgent]
     store: AgentStore
@@ -96,13 +96,13 @@ def collect_notices(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
 
 
 def unresolved_in(agents: Iterable[ResolvedAgent]) -> Iterator[Notice]:
-    """Yield one notice about all placeholders of these agents that stay as they are written."""
+    """Yield one notice about all unresolved placeholders of these agents."""
     for notice in unresolved(block for served in agents for block in served.blocks):
         yield Notice(*notice)
 
 
 def agent_unavailable(agent_id: str) -> Notice:
-    """Return the notice about a sub-agent that is named but does not run."""
+    """Return the notice about a sub-agent that is named but cannot run."""
     return Notice("agent_unavailable", f"The sub-agent {agent_id!r} is not available.", f"agents.{agent_id}")
 
 
@@ -155,7 +155,7 @@ def sub_agent_choice(agent_id: str, context: RequestContext, framework: Versions
 
     An entry for its id takes precedence over any `defaultStatus`, and the request over the framework. The
     framework's selectors are the application's decision and are read with its rights; otherwise a default
-    could exclude callers who may not read drafts.
+    could exclude callers without access to drafts.
     """
     sources = ((context.versions, context.by), (framework, APPLICATION))
     for versions, by in sources:
@@ -190,9 +190,8 @@ def locked_plan(
 
     Anything missing in the lock was unavailable when it was made, and stays unavailable. The versions that
     the framework selects are ignored. Raises `LockInvalid` for a lock that is not this installation's or was
-    changed, `LockBroken` naming everything that this request needs and that cannot be resolved, `Forbidden`
-    for a draft of the called agent that the caller may not read, and `Invalid` for a selector in addition to
-    the lock.
+    changed, `LockBroken` naming every needed resource that cannot be resolved, `Forbidden` for a draft of the
+    called agent that the caller may not read, and `Invalid` for a selector in addition to the lock.
     """
     if selector is not None:
         raise selected_twice([sent.place, next(iter(selector.as_dict()))])
@@ -296,7 +295,7 @@ def plan(
     if the caller may read drafts. If an overlay selects the agent, it also selects sub-agents without a
     selector. Raises `Invalid` if the agent is selected twice, `NotFound` if it cannot be resolved,
     `Forbidden` for a version that the caller may not read, and `VersionUnresolved` instead of a fallback if
-    `strict` is set. A lock decides everything: `locked_plan`.
+    `strict` is set. A lock determines all versions: `locked_plan`.
     """
     if context.versions.lock is not None:
         return locked_plan(catalogue, agent_id, context, context.versions.lock, selector=selector)
@@ -324,7 +323,7 @@ def plan(
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """The place where a sub-agent is named, and what the naming agent may run for every caller."""
+    """The place where a sub-agent is named, and the identity that may run there for every caller."""
 
     is_live: bool
     """Whether the naming agent runs as published."""
@@ -348,7 +347,7 @@ class _Planner:
         overlay: OverlayName | None = None,
     ) -> None:
         self._unselected = PUBLISHED if overlay is None else Selector(overlay=overlay)
-        """What counts as published for agents without a selector."""
+        """The overlay or version that counts as published for agents without a selector."""
         self._published_only = published_only or overlay is not None
         self._blocks = block_choices(context, catalogue.versions)
         self.agents: dict[str, ResolvedAgent] = {}
@@ -444,7 +443,7 @@ class _Planner:
         """Return the selected version of a sub-agent; None if it may not run here.
 
         The framework's own selectors need no right of the caller, but they do not make a sub-agent
-        available. A caller who may not run it is refused before anything is evaluated, because the cost of
+        available. A caller who cannot run it is refused before anything is evaluated, because the cost of
         evaluation would reveal that it exists.
         """
         if choice.by is not self._context.by:
@@ -465,7 +464,7 @@ class _Planner:
         message = f"The version of the sub-agent {agent_id!r} that {choice.place} selects {reason}"
         served = self._published(agent_id, place)
         in_code = served is not None and served.source == "code"
-        instead = "it runs as its code says" if in_code else "its published version runs, if it has one"
+        instead = "it runs as defined in code" if in_code else "its published version runs, if it has one"
         self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", choice.place), refused=message)
         if not in_code:
             return served
@@ -473,7 +472,7 @@ class _Planner:
         return None if agent.instructions is None else as_code(agent, self._evaluation)
 
     def _without_selected(self, block_id: str) -> None:
-        """Warn of a prompt block that is shown as without the selection that cannot be resolved.
+        """Warn of a prompt block that is shown as without its unresolvable selection.
 
         The caller gets the same notice whether the version does not exist or may not be read, and for
         prompt blocks that do not exist.
@@ -481,7 +480,7 @@ class _Planner:
         place = f"versions.promptBlocks.{block_id}"
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
-        instead = "it is shown as without that, if at all"
+        instead = "it is shown as without the selection, if at all"
         self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
 
     def _not_applied(self, place: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Load what runs need ahead of the first one: it takes seconds, for which no caller should wait."""
+"""Load the dependencies of runs before the first one: it takes seconds that no caller should wait for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _importing: Final = RLock()
 
 
 def load_agent_library() -> None:
-    """Import the agent library, unless that is done; if another thread imports it, wait for that one.
+    """Import the agent library once; if another thread is importing it, wait for that thread.
 
-    Two threads that import it at once could each see modules that the other one has only half executed.
+    Two threads importing it at the same time could each see partly executed modules.
     """
     with _importing:
         # Not at the top: 50 MiB that a process without runs does not need.
@@ -30,7 +30,7 @@ def preload(catalog: ProviderCatalog = BUILT_IN) -> None:
     """Load the agent library and create the clients of the catalog's providers that have their credentials.
 
     Takes seconds, and sends nothing. Call it in a thread of each process that serves requests, after its
-    start and after any fork. A run that begins meanwhile waits no longer than without this.
+    start and after any fork. A run that begins meanwhile waits no longer than it otherwise would.
     """
     began = monotonic()
     load_agent_library()
@@ -40,7 +40,7 @@ def preload(catalog: ProviderCatalog = BUILT_IN) -> None:
     from versioning.runtime.runner import background_loop  # noqa: PLC0415  as above
 
     background = background_loop()
-    # Before the tracers know of runs: this one is no one's.
+    # Before the tracers are prepared for runs: this run belongs to no request.
     background.run(pydantic_ai.Agent(echo_model()).run("Hello"))
     telemetry.load_runs()
     for provider in catalog.all():

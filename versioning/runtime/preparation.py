@@ -29,7 +29,7 @@ class ReadyAgent:
     tools: tuple[Tool[Any], ...]
     options: RunOptions
     priced: PricedModel
-    """The model by which its price is found."""
+    """The model whose price applies."""
 
     @property
     def provider(self) -> str:
@@ -56,16 +56,16 @@ class Preparer:
     own_tools: Mapping[str, Toolbox]
     shared_tools: Toolbox
     catalog: Callable[[], ProviderCatalog]
-    """The model providers that agents may name, as they are configured now."""
+    """The model providers that agents may name, as currently configured."""
     prices: Callable[[], Mapping[str, OwnPrice]]
-    """The prices that the installation sets now."""
+    """The current prices of the installation."""
     request_limit: int = REQUEST_LIMIT
 
     def prepare(self, call: Call, plan: Plan, providers: Providers) -> Prepared:
         """Return the request ready to run.
 
         Raises `NoModel` and `ProviderUnavailable` for the called agent. A sub-agent that cannot run is not
-        available, and a notice tells the caller so.
+        available, and the caller gets a notice.
         """
         root = plan.root
         options = call.options.over(RunOptions.stored(root.default_options, root.model))
@@ -104,7 +104,7 @@ class Preparer:
         # A stored model with a URL as its name is refused; code may use one.
         problem = None if served.source == "code" else provider_catalog.stored_problem(served.model)
         if problem is not None:
-            raise NoModel(f"The agent {served.id!r} has no model that can be asked: model.name {problem}.")
+            raise NoModel(f"The agent {served.id!r} has no usable model: model.name {problem}.")
         catalog = self.catalog()
         model = providers.model(served.id, served.model, catalog)
         priced = PricedModel.of(served.model or {}, catalog, model.system)

@@ -95,7 +95,7 @@ def _tool_answer(messages: Sequence[ModelMessage]) -> str | None:
 
 _ECHO = echo_model()
 _NO_KEY: Final = "no-key"
-"""What the libraries get that demand a key where none is configured."""
+"""The placeholder for libraries that require a key if none is configured."""
 _KEY_HEADERS: Final = ("Authorization", "X-Api-Key", "Api-Key")
 _OPENAI_URL: Final = "https://api.openai.com/v1"
 _DEFAULT_URLS: Final = {
@@ -111,13 +111,13 @@ _DEFAULT_URLS: Final = {
 }
 """The addresses of the kinds whose library would otherwise read one from the environment."""
 _CUSTOM_HEADERS: Final = ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS")
-"""The variables with further headers, as `Name: value` on lines of their own."""
+"""The variables with further headers, one `Name: value` per line."""
 
 
 class Providers:
     """The providers of one event loop; each is created once, since its connections belong to the loop.
 
-    Without `asks_again` their libraries report a refusal at once, where they have a setting for that.
+    Without `asks_again` their libraries do not retry after a refusal, if they have a setting for that.
     """
 
     def __init__(self, *, asks_again: bool = True) -> None:
@@ -144,8 +144,8 @@ class Providers:
         found = catalog.find(provider)
         if found is None:
             raise ProviderUnavailable(
-                f"The provider {provider!r} is unknown. There are {', '.join(catalog.names)}; for a server "
-                "that is compatible with OpenAI's add one to EDITOR_PROVIDERS, or name openai and set the "
+                f"The provider {provider!r} is unknown. There are {', '.join(catalog.names)}; for an "
+                "OpenAI-compatible server add one to EDITOR_PROVIDERS, or name openai and set the "
                 "environment variable OPENAI_BASE_URL and, if it wants a key, OPENAI_API_KEY."
             )
         _check(provider, found)
@@ -190,7 +190,7 @@ class Providers:
             return self._made[key]
 
     def _made_as_configured(self, given: ConfiguredProvider) -> Provider[Any]:
-        """Create the provider with exactly this address and key; the variables of its kind do not count."""
+        """Create the provider with exactly this address and key, ignoring the variables of its kind."""
         create: Any = infer_provider_class(given.kind)
         accepted = inspect.signature(create.__init__).parameters
         key = os.environ[given.key_variable].strip() if given.key_variable else None
@@ -247,10 +247,10 @@ def _model_of_project(name: str, given: Any, model_name: str) -> Model:
         ) from error
     if not isinstance(made, Model):
         raise ProviderUnavailable(
-            f"The provider {name!r}, which the application defines, returned no model of pydantic-ai, but "
+            f"The provider {name!r}, which the application defines, returned no pydantic-ai model, but "
             f"{type(made).__name__}."
         )
-    for model in getattr(made, "models", [made]):  # those of a fallback
+    for model in getattr(made, "models", [made]):  # the models of a fallback
         client = getattr(model, "client", None)
         conceal(getattr(client, "api_key", None))
         reveal_errors(client)

@@ -37,11 +37,11 @@ class Step:
 class Result:
     """The answer of an agent.
 
-    `usage` is that of the whole run, including sub-agents, with its `cost`, or None where a price is
-    unknown. `steps`, `tool_calls` and `tool_results` are
-    those of the called agent; a delegation is a tool call. `messages` is the conversation including the
-    answer, in the form that the next call takes. `resolved_versions` gives the version of every agent that
-    the called one can reach, whether or not it was asked this time; None means the code's.
+    `usage` covers the whole run, including sub-agents, with its `cost`, or None if a price is unknown.
+    `steps`, `tool_calls` and `tool_results` are those of the called agent; a delegation is a tool call.
+    `messages` is the conversation including the answer, in the form that the next call takes.
+    `resolved_versions` gives the version of every agent that the called one can reach, whether or not it was
+    called this time; None means the agent as defined in code.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Result:
     run_id: str
     resolved_versions: Mapping[str, str | None]
     rollouts: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    """The arms of rollouts in which the run is, by `agents` and `promptBlocks` and then by id."""
+    """The run's arms of rollouts, by `agents` and `promptBlocks` and then by id."""
     warnings: tuple[Notice, ...]
     models: tuple[str, ...] = ()
     """The models that answered the called agent, by the names that they gave; not in the JSON form."""
@@ -101,7 +101,7 @@ Yielded = TypeVar("Yielded", bound=Event | None)
 def consume(
     loop: asyncio.AbstractEventLoop, produce: Producer, heartbeat: float | None
 ) -> Generator[Event | None]:
-    """Yield what the producer emits on a loop of another thread; it starts with the first `next()`.
+    """Yield the producer's events from a loop of another thread; it starts with the first `next()`.
 
     Yields None after `heartbeat` seconds without an event. Closing the generator cancels the producer at
     once. The producer belongs to the request that calls this, even if that is answered by the first `next()`.

@@ -117,7 +117,7 @@ class Runner:
         return consume(background.loop, partial(report, prepared), heartbeat)
 
     async def producer(self, call: Call) -> Producer:
-        """Return what emits the events of a run on the caller's event loop."""
+        """Return the producer of a run's events on the caller's event loop."""
         providers = Providers()
         prepared = await self._prepare_in_thread(call, providers)
 

@@ -1,4 +1,4 @@
-"""One run: the called agent asks its model and delegates, using pydantic-ai."""
+"""One run: the called agent calls its model and delegates, using pydantic-ai."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ async def report(prepared: Prepared, emit: Emit) -> None:
         reporter.failed(error)
     except Exception:
         logger.exception("a run failed unexpectedly")
-        reporter.failed(
-            VersioningError("The run failed unexpectedly; the log says more.", code="server_error")
-        )
+        reporter.failed(VersioningError("The run failed unexpectedly; see the log.", code="server_error"))
     else:
         reporter.finished(result)
     finally:  # leaving the stream cancels the run, whose usage so far still counts
@@ -201,7 +199,7 @@ class _Run:
                 if failure is error:
                     raise
                 raise failure from error
-            # The library would ask again, or fail: it counts no empty answer as an answer.
+            # The library would retry or fail, because it rejects empty answers.
             if pydantic_ai.Agent.is_call_tools_node(node) and is_empty(node.model_response):
                 if reporter is not None:
                     reporter.step_finished(node.model_response)

@@ -1,4 +1,4 @@
-"""The interface to storage: what the runtime needs from an editor, and a replacement without one."""
+"""The interface to storage that the runtime needs from an editor, and a replacement without one."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class AgentStore(Protocol):
         as_part: bool,
         is_called: bool,
     ) -> ResolvedAgent:
-        """Return the agent and its prompt blocks as the lock names them.
+        """Return the agent and its prompt blocks in their locked versions.
 
-        With `as_part` it runs as part of an agent, for every caller who may run that one; otherwise only for
-        a caller who may read it. Raises `LockBroken`, and `Forbidden` for a called agent whose draft the
+        With `as_part` it runs as part of an agent, for every caller who can run that agent; otherwise only
+        for callers who can read it. Raises `LockBroken`, and `Forbidden` for a called agent whose draft the
         caller may not read.
         """
 
@@ -91,7 +91,7 @@ class AgentStore(Protocol):
         """
 
     def give_back(self) -> None:
-        """Let others use what the calling thread holds, such as a database connection.
+        """Release the calling thread's resources for others, such as a database connection.
 
         The runtime calls this before the thread waits for models; afterwards the thread may use the store
         again.
@@ -190,9 +190,9 @@ async def in_thread(store: AgentStore, ask: Callable[[], T]) -> T:
 def as_code(
     agent: CodeAgent, context: Mapping[str, Any] | Evaluation, selector: Selector = PUBLISHED
 ) -> ResolvedAgent:
-    """Return the agent exactly as defined in code, ignoring what is stored for it.
+    """Return the agent exactly as defined in code, ignoring stored overrides.
 
-    Blocks are rendered in the given context. References to stored prompt blocks are left out, because their
+    Blocks are rendered in the given context. References to stored prompt blocks are omitted, because their
     texts are not part of the code. Raises `NoInstructions` if the code has none.
     """
     config = code_config(agent)

@@ -23,7 +23,7 @@ class Toolbox(Mapping[str, "Tool[Any]"]):
     """The tools for some functions, by name.
 
     Name, docstring and type hints describe a tool. They are read only once, because that costs more than a
-    run, and when a tool is first asked for: names do not need the agent library, which takes 50 MiB. Raises
+    run, and not before a tool is needed: names do not need the agent library, which takes 50 MiB. Raises
     `ValueError` at once if two functions have the same name and if a function cannot be described.
     """
 
@@ -52,7 +52,7 @@ class Toolbox(Mapping[str, "Tool[Any]"]):
 
     @property
     def descriptions(self) -> Mapping[str, str]:
-        """The descriptions by name; the agent library is asked for those that are not a single line."""
+        """The descriptions by name; the agent library parses those of more than one line."""
         return {
             name: _one_line(function) or self[name].description or ""
             for name, function in self._functions.items()
@@ -72,7 +72,7 @@ def _one_line(function: Callable[..., Any]) -> str:
 def _check(name: str, function: Callable[..., Any]) -> None:
     """Raise `ValueError` unless the function can be described.
 
-    Pydantic recognises most functions that can be; the agent library decides about the others.
+    Pydantic recognises most of these; the agent library decides about the others.
     """
     try:
         TypeAdapter[Any](cast("Any", function)).json_schema()
@@ -90,7 +90,7 @@ def _describe_tool(name: str, function: Callable[..., Any]) -> Tool[Any]:
 
 
 def substitute_tool(tool: Tool[Any], instead: AnswersTool) -> Tool[Any]:
-    """Return a tool that looks the same to a model, in whose place something else may answer."""
+    """Return a tool that looks the same to a model but can be answered by `answers_tool`."""
     from pydantic_ai import RunContext, Tool  # noqa: PLC0415  a worker that runs nothing does not need its memory
 
     schema = tool.function_schema
@@ -105,19 +105,19 @@ def substitute_tool(tool: Tool[Any], instead: AnswersTool) -> Tool[Any]:
 
 
 MAX_RUNNING: Final = 32
-"""How many such functions may run in a process; Python cannot end one that never returns."""
+"""The maximum number of such functions running in a process; Python cannot end one that never returns."""
 _running = BoundedSemaphore(MAX_RUNNING)
 
 
 class FunctionTimedOut(Exception):
-    """The function did not return in time, or too many have not returned at all."""
+    """The function did not return in time, or too many functions are still running."""
 
 
 def by_name(functions: Iterable[Callable[..., Any]], *, what: str) -> Mapping[str, Callable[..., Any]]:
     """Return the functions by name.
 
-    Raises `ValueError` if one has no name or is asynchronous, and if two have the same name; `what` says
-    what they are.
+    Raises `ValueError` if one has no name or is asynchronous, and if two have the same name; `what` is the
+    noun for them in errors.
     """
     found: dict[str, Callable[..., Any]] = {}
     for function in functions:
@@ -133,10 +133,10 @@ def by_name(functions: Iterable[Callable[..., Any]], *, what: str) -> Mapping[st
 
 
 def call_within(seconds: float, function: Callable[..., Any], **arguments: Any) -> Any:
-    """Call the function in a thread of its own and return its result.
+    """Call the function in its own thread and return its result.
 
-    Raises what it raises, and `FunctionTimedOut` after so many seconds; then it goes on without anyone who
-    waits for it.
+    Raises its exception, and `FunctionTimedOut` after this many seconds; the function then continues in the
+    background.
     """
     if not _running.acquire(blocking=False):
         raise FunctionTimedOut(f"{MAX_RUNNING} functions have not returned yet")
@@ -158,6 +158,6 @@ def call_within(seconds: float, function: Callable[..., Any], **arguments: Any) 
         raise FunctionTimedOut(f"it did not return within {seconds:g} s") from None
     if isinstance(error, Exception):
         raise error
-    if error is not None:  # such as SystemExit, which is not to end the caller
+    if error is not None:  # such as SystemExit, which must not end the caller
         raise RuntimeError(f"it raised {type(error).__name__}") from error
     return result

@@ -39,20 +39,20 @@ from versioning.runtime.calls import Turn
 from versioning.runtime.results import Emit, Result, Step, notice_dict
 
 Tags = tuple[str, str]
-"""What a model writes before and after a thought."""
+"""The tags that a model writes around a thought."""
 
 
 class Piece(NamedTuple):
-    """A piece of what a model wrote."""
+    """A piece of a model's output."""
 
     text: str
     is_thought: bool = False
 
 
 class ThoughtSplitter:
-    """Splits a text that comes in pieces into text and thoughts, wherever the pieces begin and end.
+    """Splits a streamed text into text and thoughts, regardless of the boundaries of its pieces.
 
-    It does what the agent library does with a whole text: a thought that is never closed counts as text.
+    The result is that of the agent library for a whole text: an unclosed thought counts as text.
     """
 
     def __init__(self, tags: Tags) -> None:
@@ -60,10 +60,10 @@ class ThoughtSplitter:
         self._rest = ""
         """The end of the text so far, which may be the beginning of a tag."""
         self._thought: list[str] | None = None
-        """What has come of an open thought; None outside of thoughts."""
+        """The beginning of an open thought; None outside of thoughts."""
 
     def add(self, text: str) -> Iterator[Piece]:
-        """Yield what is certain after the next piece."""
+        """Yield the pieces that are complete after the next part of the text."""
         text, self._rest = self._rest + text, ""
         while text:
             before, tag, text = text.partition(self._start if self._thought is None else self._end)
@@ -80,14 +80,14 @@ class ThoughtSplitter:
                 self._thought = None
 
     def end(self) -> Iterator[Piece]:
-        """Yield what is left: the text has ended."""
+        """Yield the rest at the end of the text."""
         text = "".join((*(self._thought or ()), self._rest))
         self._thought, self._rest = None, ""
         if text:
             yield Piece(text)
 
     def _hold(self, text: str) -> None:
-        """Hold back what may be the beginning of a tag; keep the rest of a thought until it is closed."""
+        """Hold back a possible beginning of a tag; keep the rest of a thought until it is closed."""
         tag = self._start if self._thought is None else self._end
         lengths = range(min(len(text), len(tag) - 1), 0, -1)
         held = next((length for length in lengths if tag.startswith(text[-length:])), 0)
@@ -97,14 +97,14 @@ class ThoughtSplitter:
 
 
 IN_TAGS: Final = "content"
-"""The id of thoughts that the agent library has taken out of the text of a streamed response."""
+"""The id of thoughts that the agent library has removed from the text of a streamed response."""
 _LONGEST_NUMBER: Final = 4000  # digits; Python parses no number of 4 300 and more
 _WITH_TAGS: Final = {"OpenAIChatModel", "GroqModel", "HuggingFaceModel"}
 _WITHOUT_FINISH_REASON: Final = {"FunctionModel", "SnowflakeModel", "TestModel"}
 
 
 def thinking_tags(model: Model) -> Tags | None:
-    """Return the tags whose content the agent library takes out of the texts of a model; None for most."""
+    """Return the tags whose content the agent library removes from the texts of a model; None for most."""
     kinds = _kinds(model)
     tags: Tags | None = model.profile.get("thinking_tags")
     return tags if kinds & _WITH_TAGS else None
@@ -115,7 +115,7 @@ def is_unfinished(response: ModelResponse, model: Model) -> bool:
     kinds = _kinds(model)
     if kinds & _WITHOUT_FINISH_REASON or "finish_reason" in (response.provider_details or {}):
         return False
-    if "OpenAIChatModel" in kinds:  # for which the library says "stop" where there was none
+    if "OpenAIChatModel" in kinds:  # for which the library reports "stop" if there was none
         return response.finish_reason != "content_filter"
     return response.finish_reason is None
 
@@ -131,7 +131,7 @@ def put_in_order(response: ModelResponse, tags: Tags | None) -> None:
 def make_results_storable(node: Any) -> None:
     """Make the results of tools storable before a node sends them to the model, if it does.
 
-    What is not made of JSON's types stays as it is.
+    Values of other than JSON's types are unchanged.
     """
     request = getattr(node, "request", None)
     for part in request.parts if isinstance(request, ModelRequest) else ():
@@ -140,7 +140,7 @@ def make_results_storable(node: Any) -> None:
 
 
 def is_empty(response: ModelResponse) -> bool:
-    """Return whether a response has neither text nor a call of a tool."""
+    """Return whether a response has neither text nor tool calls."""
     return not response.text and not response.tool_calls
 
 
@@ -164,7 +164,7 @@ def _make_storable(part: ModelResponsePart) -> None:
 
 
 def _storable_args(text: str) -> str:
-    """Return arguments in JSON; the model is told of those that cannot be parsed, which stay as they are."""
+    """Return arguments as JSON; those that cannot be parsed are unchanged, and the model gets an error."""
     try:
         args = json.loads(
             text, parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_NUMBER else float("inf")
@@ -193,19 +193,19 @@ def _is_text(part: ModelResponsePart) -> bool:
 
 
 def is_in_tags(part: object) -> bool:
-    """Return whether a part is a thought that the agent library has taken out of the text."""
+    """Return whether a part is a thought that the agent library has removed from the text."""
     return isinstance(part, ThinkingPart) and part.id == IN_TAGS
 
 
 def text_with_tags(part: Any, tags: Tags) -> str:
-    """Return what the model wrote of a text or of a thought in tags."""
+    """Return the model's original text, including the tags of a thought."""
     return f"{tags[0]}{part.content}{end_tag(part, tags)}" if is_in_tags(part) else str(part.content)
 
 
 def end_tag(part: ThinkingPart, tags: Tags) -> str:
     """Return the end tag of a thought in tags, which its content lacks.
 
-    If the content has one, text follows it: the library waits for an end tag that is a piece of its own.
+    If the content has one, text follows it: the library expects an end tag in a separate piece.
     """
     return "" if tags[1] in part.content else tags[1]
 
@@ -312,13 +312,13 @@ class Reporter:
         self._tell("start", messageId=self._message_id)
 
     def step_started(self, tags: Tags | None) -> None:
-        """The model is asked; `tags` are those around thoughts in its texts."""
+        """A model request begins; `tags` are those around thoughts in its texts."""
         self._tags = tags
         self._splitter = None if tags is None else ThoughtSplitter(tags)
         self._tell("step-start", messageId=self._message_id)
 
     def happened(self, event: Any) -> None:
-        """Report an event of the agent library; one that has no equivalent is left out."""
+        """Report an event of the agent library; one without an equivalent is omitted."""
         match event:
             case (
                 PartStartEvent(part=TextPart(content=text))
@@ -343,7 +343,7 @@ class Reporter:
                 self._tell("tool-result", **tool_result_dict(result))
 
     def response_ended(self) -> None:
-        """The model has said all that it says in this step."""
+        """The model's response in this step is complete."""
         self._end_text()
 
     def step_finished(self, response: ModelResponse) -> None:
@@ -377,7 +377,7 @@ class Reporter:
         return f"text-{self._texts}"
 
     def _written(self, text: str) -> None:
-        """Report what the model wrote, without its thoughts; a text after a thought is another text."""
+        """Report the model's text without thoughts; a text after a thought is another text."""
         for piece in self._splitter.add(text) if self._splitter else [Piece(text)]:
             if piece.is_thought:
                 self._close_text()

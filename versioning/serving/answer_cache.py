@@ -1,4 +1,4 @@
-"""Cached answers, which are valid until something that they depend on changes.
+"""Cached answers, which are valid until one of their dependencies changes.
 
 The code that makes an answer follows the log *before* it reads anything else, and the answer is cached under
 that moment. Changes made in the meantime come later in the log, so an outdated answer is never given to
@@ -27,10 +27,10 @@ COMPRESSED_BYTES: Final = 4096
 """Larger answers are not compressed; compression takes some microseconds and halves most answers."""
 
 _COMPRESSED: Final = 0x78
-"""The first byte of what zlib writes; marshal begins no tuple with it."""
+"""The first byte of zlib's output; no marshalled tuple begins with it."""
 
 UNPACKED_SHARE: Final = 16
-"""One in so many bytes is for the most recent answers, unpacked: unpacking takes 6 µs."""
+"""One in this many bytes is for the most recent answers, unpacked: unpacking takes 6 µs."""
 
 _SHOWN: Final = "shown"
 """The cache key for the prompt blocks that an agent refers to."""
@@ -75,7 +75,7 @@ class PendingAnswer:
 class AnswerCache:
     """Answers by key, for all threads of a process, bounded by the bytes that they take.
 
-    A key holds what an answer can depend on besides stored data, such as the caller's rights. `fingerprint`
+    A key contains the inputs of an answer besides stored data, such as the caller's rights. `fingerprint`
     covers changes that the log does not record: `versioning.editor.serving`.
     """
 
@@ -205,7 +205,7 @@ class AnswerCache:
 
 
 def list_dependencies(agent: ResolvedAgent) -> Iterable[Dependency]:
-    """Return what a resolved agent depends on: itself, and every block that its instructions refer to."""
+    """Return the dependencies of a resolved agent: itself and every block in its instructions."""
     yield AGENT.slug, agent.id
     for report in agent.blocks:
         if report.id is not None:

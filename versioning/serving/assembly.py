@@ -1,7 +1,7 @@
 """Assemble a candidate into the agent that is served.
 
-Finds the prompt blocks that it shows: which version of each, and which blocks it may show. Then chooses
-conditional fields, and joins the instructions.
+Determines the prompt blocks that it may show and their versions. Then chooses conditional fields and joins
+the instructions.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def all_assembled(
                     f"{candidate.id}.{error.issues[0].field}", error.issues[0].message, code=error.code
                 ) from None
             logger.warning(
-                "left out of a list of agents: %s of %s: %s", candidate.id, candidate.workspace_id, error
+                "omitted from a list of agents: %s of %s: %s", candidate.id, candidate.workspace_id, error
             )
     return [built[candidate.id] for candidate in candidates if candidate.id in built]
 
@@ -374,9 +374,9 @@ def _needs_grant(candidate: Candidate, block: FoundBlock) -> bool:
 def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evaluation) -> Texts:
     """Return the prompt blocks that a candidate shows by a lock.
 
-    Blocks that were not shown when the lock was made are left out. Raises `LockBroken` naming every block
-    whose version is gone, or not readable for the caller: a published agent still shows its blocks to
-    everyone who may run it; a draft shows those that the caller may read; and a block's draft requires the
+    Blocks that were not shown when the lock was made are omitted. Raises `LockBroken` naming every block
+    whose version no longer exists or is not readable for the caller. A published agent still shows its blocks
+    to everyone who can run it; a draft shows those that the caller may read. A block's draft requires the
     right to read drafts, unless it has been published since.
     """
     evaluation.field = "instructions"

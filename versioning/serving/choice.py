@@ -5,9 +5,9 @@ read, the plan of a run with all its sub-agents, the list of agents, and the pro
 them. Records, exports and comparisons show the stored state and never call a chooser; an explicit selector is
 never overruled.
 
-A chooser declares the resources for which it chooses. All others are served and cached as if it did not
-exist. Rights are not checked after the choice: a chosen version is shown to every caller who may read
-published versions. So a chooser must name only versions that have passed the gate (`versioning.editor.gate`).
+A chooser declares the resources for which it chooses. All others are served and cached as without a chooser.
+Rights are not checked after the choice: a chosen version is shown to every caller who can read published
+versions. So a chooser must name only versions that have passed the gate (`versioning.editor.gate`).
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Choice:
     """The description of the choice in answers: `editor_client.shared.arms.describe_outcome`."""
     parts: Mapping[str, Any] | None = None
     """The rule for all contexts, as `editor_client.shared.arms` follows it, with the `resolvedVersionId` of
-    each arm. None for a choice that no client can make: only the server evaluates such an agent."""
+    each arm. None for a choice that only the server can make."""
 
     def outcome_of(self, served: str | None) -> Mapping[str, Any] | None:
-        """Return what an answer says that serves this version: where the chosen one is gone, no arm."""
+        """Return the rollout outcome to report; the arm is null if its version no longer exists."""
         if self.outcome is None or self.version in {None, served}:
             return self.outcome
         return {**self.outcome, "arm": None, "reason": "outside"}
@@ -81,7 +81,7 @@ def register(chooser: Chooser) -> None:
     Raises `TypeError` for an object without the methods of a chooser.
     """
     if not all(callable(getattr(chooser, method, None)) for method in ("speaks_of", "choose")):
-        raise TypeError(f"choice.register() takes what has speaks_of() and choose(), and not {chooser!r}")
+        raise TypeError(f"choice.register() takes an object with speaks_of() and choose(), not {chooser!r}")
     _choosers.append(chooser)
 
 
@@ -96,7 +96,7 @@ def speaks_of(kind: ResourceKind) -> bool:
 
 
 def choices(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> dict[str, Choice]:
-    """Return the choices for a request, by id; resources for which no chooser chooses are left out."""
+    """Return the choices for a request, by id; resources without a chooser are omitted."""
     found: dict[str, Choice] = {}
     wanted = list(ids) if _choosers else []
     for chooser in _choosers if wanted else ():
@@ -146,7 +146,7 @@ def versions(
 
 
 def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return which arm a request gets of each resource for which a chooser chooses."""
+    """Return the arm that a request gets, for each resource with a chooser."""
     return tuple(
         (resource_id, choice.varies_by) for resource_id, choice in choices(kind, ids, context).items()
     )

@@ -1,4 +1,4 @@
-"""Which events a caller sees, as a query condition."""
+"""The events that a caller sees, as a query condition."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> Query
 def is_visible_to(caller: Caller, code: Registry) -> Q:
     """Return the condition that the caller may see an event.
 
-    Events about published versions: everyone who may read the resource now, or could until the event. Events
-    about drafts: everyone who may read drafts in the workspace. Events about members, keys and policies: its
-    admins. If the id now belongs to another resource: members of the workspace only. Each reader sees a
+    Events about published versions: everyone who can read the resource now, or could until the event. Events
+    about drafts: everyone with access to drafts in the workspace. Events about members, keys and policies:
+    its admins. If the id now belongs to another resource: members of the workspace only. Each reader sees a
     change of a block once: readers of the block as its own event, others as an event of the agent that they
     read. A key that is limited to some ids sees the events about these resources only.
     """
@@ -66,7 +66,7 @@ def _is_personal(caller: Caller) -> Q:
 def is_about_oneself(caller: Caller) -> Q:
     """Return the condition that an event is about the member's own role, in one of their workspaces.
 
-    Like all events about members, it is for admins otherwise, and in lists of the log.
+    In lists of the log it is for admins only, like all events about members.
     """
     own = Q(type__in=("member.added", "member.roleChanged"), detail__username=caller.username)
     return own & within("workspace_id", caller.scope(Right.READ)) & _is_of_this_workspace()
@@ -75,7 +75,7 @@ def is_about_oneself(caller: Caller) -> Q:
 def _is_of_this_workspace() -> Q:
     """Return the condition that an event is not of an earlier workspace with the same id.
 
-    Members of the present one have no rights in that.
+    Members of the current workspace have no rights in the earlier one.
     """
     later = Workspace.objects.filter(pk=OuterRef("workspace_id"), created_at__gt=OuterRef("created_at"))
     return ~Q(Exists(later.order_by()))

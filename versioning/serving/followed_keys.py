@@ -1,4 +1,4 @@
-"""The callers behind API keys: read once, and valid until the log reports a change of rights."""
+"""The callers of API keys: read once, and valid until the log reports a change of rights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from versioning.serving.followed_log import RIGHTS, FollowedLog, Moment, log
 
 MAX_KEYS: Final = 10_000
 RIGHTS_HEADER: Final = "Editor-Rights"
-"""The header of answers with the name of the rights that they were made for."""
+"""The header of answers with the name of the rights for which they were made."""
 _DIGEST_BYTES: Final = 12
 
 
@@ -53,7 +53,7 @@ class FollowedKeys:
         return self._known.get(hash_secret(text)) if text else None
 
     def is_right(self, timed: TimedKey, now: Moment) -> bool:
-        """Return whether a key is still usable, with the rights that it was read with."""
+        """Return whether a key is still usable with the same rights as when it was read."""
         key, made = timed
         return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until
 
@@ -111,9 +111,9 @@ def rights_digest(caller: Caller, *person: int | None) -> bytes:
 
 
 def rights_name(caller: Caller) -> str:
-    """Return the name of the rights of a key, by which clients hold what they have read; empty without a key.
+    """Return the name of a key's rights, by which clients cache; empty without a key.
 
-    It says nothing about the rights. In one installation, equal rights have equal names, in every process and
+    It does not reveal the rights. In one installation, equal rights have equal names, in every process and
     after every restart.
     """
     if not caller.installation:

@@ -1,4 +1,4 @@
-"""Tracks what has changed, as far as this process has followed the log.
+"""Tracks changes, as far as this process has followed the log.
 
 Positions are in the order of commits. So if the log has not moved, nothing has changed; if it has, the new
 entries name the changes, and everything else that this process has cached is still valid.
@@ -8,7 +8,7 @@ of API keys:
 
     ("agent", "writer")     ("agent", None)     all_but_drafts("agent")     RIGHTS
 
-A type of event is a dependency, too: `("pilot", None)` stands for events like `pilot.ended`.
+A type of event is also a dependency: `("pilot", None)` stands for events like `pilot.ended`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RIGHTS: Final[Dependency] = ("rights", None)
 """The rights of a key, and whether it is usable."""
 
 HOLD_SECONDS: Final = 60.0
-"""How long anything is cached: manual SQL and bulk updates change rows without a log entry."""
+"""The maximum age of cached values: manual SQL and bulk updates change rows without a log entry."""
 
 ATTEMPTS: Final = 3
 """How often to read something before a transaction is opened, so that all of it is of one moment."""
@@ -70,7 +70,7 @@ class _Step(NamedTuple):
 
 
 class FollowedLog:
-    """How far this process has followed the log, for all its threads."""
+    """The progress of this process along the log, for all its threads."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class FollowedLog:
         self._position = position
 
     def _changes_until(self, position: int) -> dict[int, set[Dependency]] | None:
-        """Return what the entries up to the position are about, by position; None if that can be anything."""
+        """Return the resources of the entries up to the position, by position; None if unknown."""
         before = self._position
         if before is None or not before < position <= before + _MAX_ENTRIES:
             return None
@@ -242,10 +242,10 @@ def consistently(
     """Return the result of `read`, with everything in it read as of one moment.
 
     A release publishes an agent and its blocks in one transaction, and each statement sees everything
-    committed before it: what read the agent before that commit and a block after it would serve half of the
-    release. A transaction around every read would prevent that at the price of two round trips. The log needs
-    one: if nothing that the result depends on was committed since this process last followed it, all
-    statements have seen the same state.
+    committed before it. A read of the agent before that commit and of a block after it would serve half of
+    the release. A transaction around every read would prevent that with two round trips. The log needs one:
+    if no dependency was committed since this process last followed the log, all statements have seen the same
+    state.
 
     `read` may be called several times. `about` returns the dependencies of its result; an error depends on
     everything. Within a transaction of the caller, `read` is called once.
@@ -264,7 +264,7 @@ def consistently(
             ended = followed.follow()
             if ended is not None and followed.is_right(begun, about(found), ended):
                 return found
-        if ended is None:  # no one can tell what has changed meanwhile
+        if ended is None:  # changes in the meantime are unknown
             break
     with transaction.atomic():
         if connection.vendor == "postgresql":

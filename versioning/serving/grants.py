@@ -1,4 +1,4 @@
-"""Which resources the names in a configuration mean now, and which of them a version is granted.
+"""The resources that a configuration currently names, and those that a version is granted.
 
 A configuration names prompt blocks and sub-agents by id, and once an id is free, another workspace can take
 it. So decisions about a configuration are decisions about the resources that it names at that moment:
@@ -6,7 +6,7 @@ verdicts, live versions and grants identify resources by their identity, not jus
 
 Only resources named by the configuration itself count. What those resources name in turn is their own
 concern: their versions pass the gate of their own workspace, and have only the grants with which they were
-published. Code-defined resources are not included, because the people who deploy decide about them.
+published. Code-defined resources are not included, because deployment decides about them.
 
 A version gets its grants when it goes live: a sub-agent runs as part of a published agent, and a prompt block
 of another workspace is shown in it, because the publisher of the version was a member of the target's
@@ -138,7 +138,7 @@ def _identities(target: type[VersionedResource]) -> ValuesByKeys:
 
 
 def keep_targets(names: Names) -> None:
-    """Prevent what a configuration names from being deleted until the transaction ends; it may change.
+    """Prevent the deletion, but not changes, of a configuration's targets until the transaction ends.
 
     So its targets stay the same until the commit, and `delete(if_unused=True)` does not miss an agent that is
     being published at this moment. The kinds of reference are locked in a fixed order, and each by id, to

@@ -26,7 +26,7 @@ class OverlaidVersion:
     """The effect of an overlay, or of a transaction, on a resource."""
 
     identity: UUID
-    """The identity of the resource, which a later one with the same id does not share."""
+    """The identity of the resource; a later one with the same id has another."""
     version_id: str | None
     """The version that counts as live, if any."""
     has_grants: bool = False
@@ -54,7 +54,9 @@ class Overlay:
         if found is None or found.identity != resource.uuid:
             return None
         if resource.pointers is not None:
-            raise Invalid.field(self.selector, "holds an override that is kept as a file", code="code_source")
+            raise Invalid.field(
+                self.selector, "contains an override that is stored as a file", code="code_source"
+            )
         return found
 
 
@@ -67,8 +69,8 @@ class OverlaySelector:
     description: str
     """The description for the documentation of the API."""
     read: Callable[[str, Caller], Overlay]
-    """Returns the overlay of this id; raises `NotFound` for one that does not exist, or that the caller may
-    not know of, and `Forbidden` for a caller who may not read the drafts of its workspace."""
+    """Returns the overlay of this id; raises `NotFound` for a missing or invisible one, and `Forbidden` for
+    callers without access to the drafts of its workspace."""
 
 
 _registered: dict[str, OverlaySelector] = {}
@@ -80,7 +82,7 @@ class _Unnamed(threading.local):
 
 
 _unnamed: Final = _Unnamed()
-"""The overlays of this thread that no application's selector names."""
+"""The overlays of this thread, which no application's selector names."""
 
 
 def register(selector: OverlaySelector) -> None:

@@ -84,7 +84,7 @@ class AgentParts:
 
     @property
     def omitted(self) -> Mapping[str, str]:
-        """Why a prompt block is left out in every context, by id: `missing` or `unpublished`."""
+        """Why a prompt block is omitted in every context, by id: `missing` or `unpublished`."""
         return {block_id: text for block_id, text in self.texts.items() if isinstance(text, str)}
 
     def evaluated(self, evaluation: Evaluation) -> ResolvedAgent:
@@ -104,7 +104,7 @@ def answer_in(parts: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str,
 
 def _context_warnings(schema: Any, context: Mapping[str, Any]) -> list[dict[str, Any]]:
     try:
-        # The client's check has the same messages and takes a tenth of the time, but not all keywords.
+        # The client's check has the same messages and takes a tenth of the time, but lacks some keywords.
         refused = context_schema.refusals(schema, context)
     except CannotEvaluate:
         notices = context_notices(schema, Evaluation(context))
@@ -187,7 +187,7 @@ def _named_versions(rules: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, st
 def _with_arms(
     rule: Mapping[str, Any], found: Mapping[str | None, T], show: Callable[[T], Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return a rule with the parts served in each arm, without arms whose version is gone."""
+    """Return a rule with the parts served in each arm, without arms whose version was deleted."""
     arms = [arm for arm in rule["arms"] if arm["resolvedVersionId"] in found]
     return {**rule, "arms": [{**arm, **show(found[arm["resolvedVersionId"]])} for arm in arms]}
 

@@ -26,7 +26,7 @@ from versioning.models.querysets import within
 from versioning.models.statements import QueriesForCallers, ValuesByKeys, prepared_cursor
 
 MAX_BY_ID: Final = 1_000
-"""Up to so many agents, the names are read by id; for more, all names are read."""
+"""Up to this number of agents, the names are read by id; for more, all names are read."""
 
 
 class Dependents:
@@ -74,7 +74,7 @@ def find_dependents(
     Live versions are the published one and those with released labels. For an agent whose drafts the caller
     may not read, only live versions count, for any `status`. Agents that the caller cannot read are counted
     only for a public target. Overrides do not count where code fixes the references; otherwise `unstored` are
-    the overrides that only a file describes.
+    the overrides that exist only as files.
     """
     if target.referred_by is None:
         return Dependents((), 0, lambda _ids: {})
@@ -102,7 +102,8 @@ def count_of_dependents(
     """Return the number of agents that `dependents_of` finds in live versions, hidden ones included."""
     if target.referred_by is None:
         return 0
-    # Every page of a resource says the number, and nothing refers to most: then the rest need not be asked.
+    # Every page of a resource shows the number, and most resources are not referred to: then the other
+    # queries are skipped.
     references: Any = target.referred_by
     if not (code.agents or unstored or references.objects.filter(target_id=target.pk).exists()):
         return 0
@@ -175,8 +176,8 @@ def agents_that_show(shown: VersionedResource, code: Registry, unstored: Sequenc
     """Return the live agents that show the text of a resource to people who cannot read the resource.
 
     These are public agents of its workspace, and agents of other workspaces to which it was granted. Live
-    versions are the published one and those with released labels. `unstored` are overrides that only a file
-    describes.
+    versions are the published one and those with released labels. `unstored` are overrides that exist only as
+    files.
     """
     references: Any = shown.referred_by._default_manager.filter(target_id=shown.pk)
     at_home = Q(version__resource__workspace_id=shown.workspace_id)
@@ -245,7 +246,7 @@ MAX_WARNINGS: Final = 1000
 """The maximum number of warnings in the answer to a save."""
 
 _readable: Final[QueriesForCallers[ValuesByKeys]] = QueriesForCallers()
-"""For the ids of the agents that callers may read; every save asks for its sub-agents."""
+"""Queries for the readable agents of callers by id; every save checks its sub-agents."""
 
 # Only the name of the table is inserted.
 _REFERS: Final = f'SELECT 1 FROM "{SubAgentReference._meta.db_table}" WHERE target_id = %s LIMIT 1'  # noqa: S608
@@ -315,7 +316,7 @@ def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) 
     """
     if code.get(agent_id) is not None:
         ignored = tuple(
-            Notice("not_applied", "is kept, but never applied to an agent that code defines", field)
+            Notice("not_applied", "is stored but never applied to an agent that code defines", field)
             for field in not_applied(config)
         )
         return ignored + _unknown_tools(agent_id, config, code)

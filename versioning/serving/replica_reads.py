@@ -1,12 +1,12 @@
-"""Answers the API's reads from a replica wherever that gives the same answer as the primary.
+"""Answers the API's reads from a replica if that gives the same answer as the primary.
 
-The replica may be behind. But this process follows the log on the primary, so it knows what has changed since
-the position that the replica has reached. An answer from there is right if nothing that it depends on is
-among that, exactly as a cached answer is; otherwise it is made again on the primary. So no one reads anything
-that is older than the primary's, in any process: neither their own writes nor what `/events` told them.
+The replica may be behind. But this process follows the log on the primary, so it knows the changes since the
+replica's position. An answer from the replica is valid if none of its dependencies is among them, like a
+cached answer; otherwise it is made again on the primary. So no caller reads data older than the primary's, in
+any process: not after their own writes, and not after an event from `/events`.
 
-A view says what its answer depends on (`EditorViewSet.depends_on`), and turns to the replica by saying so:
-rights have been read by then. A view that says nothing reads from the primary.
+A view declares the dependencies of its answer (`EditorViewSet.depends_on`), which switches it to the replica;
+rights have been read by then. A view without declared dependencies reads from the primary.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class _Attempt:
             log_position.turn_to(replica.ALIAS)
 
     def is_right(self, *, of_all: bool = False) -> bool:
-        """Return whether nothing that the answer depends on had changed since; with `of_all`, nothing at all.
+        """Return whether no dependency of the answer had changed since; with `of_all`, nothing at all.
 
-        The replica goes on while it is read. What it replayed meanwhile must not be there by halves, so it
-        counts as changed.
+        The replica advances while it is read. Entries that it replayed meanwhile may be visible in part, so
+        they count as changes.
         """
         if self._since is None:
             return True
@@ -81,15 +81,15 @@ _own: Final = _Own()
 
 
 def depends_on(*dependencies: Dependency) -> None:
-    """Say what the answer depends on; it is read from the replica from then on, if it can be."""
+    """Declare the dependencies of the answer, whose further reads use the replica if possible."""
     if _own.attempt is not None:
         _own.attempt.depends_on(*dependencies)
 
 
 def read(make: Callable[[], T]) -> T:
-    """Return what `make` returns, which calls `depends_on`, or raise what it raises, as on the primary.
+    """Return the result of `make`, which calls `depends_on`, or raise its error, as on the primary.
 
-    It is called a second time if what it read from the replica turns out to be too old.
+    It is called a second time if its reads from the replica turn out to be outdated.
     """
     if not replica.is_configured():
         return make()
@@ -102,7 +102,7 @@ def read(make: Callable[[], T]) -> T:
             raise
         if isinstance(error, Error):
             replica.leave_alone()
-        elif attempt.is_right(of_all=True):  # what is not there depends on everything
+        elif attempt.is_right(of_all=True):  # a missing resource depends on everything
             _count("replica")
             raise
         is_right = False

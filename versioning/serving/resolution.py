@@ -1,7 +1,7 @@
 """Resolve a selector to a snapshot: every rule of selection and fallback, for every path.
 
-The record routes, the served agent, export, clone and the studio all use it. What is to be served goes on as
-a `Candidate`: a configuration of a stored or a code-defined agent, before anything is evaluated.
+The record routes, the served agent, export, clone and the studio all use it. The result is a `Candidate`: a
+configuration of a stored or a code-defined agent, before evaluation.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def select(
     version = label.version if label else _select_version(resource, selector)
     fallback = None
     if version is None and selector.status is Status.PUBLISHED:
-        # Only callers who may read drafts get here; for others a resource without a published version is
+        # Only callers with access to drafts get here; for others a resource without a published version is
         # missing.
         version, fallback = resource.latest, _fallback(resource, overrides_code=overrides_code)
     if version is None:
@@ -124,7 +124,7 @@ def select(
 
 
 def _fallback(resource: VersionedResource, *, overrides_code: bool) -> Notice:
-    """Return why the latest version stands in for the published one; raises `Unpublished`."""
+    """Return why the latest version replaces the published one; raises `Unpublished`."""
     if overrides_code:
         return NO_PUBLISHED_OVERRIDE
     if resource.was_ever_published:
@@ -169,7 +169,7 @@ def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
 
 
 def _label(resource: VersionedResource, selector: Selector) -> VersionLabel | None:
-    """Return the label that the selector names, if it is one that people have set."""
+    """Return the label that the selector names, unless it is a computed one."""
     if selector.label is None or selector.label in ids.RESERVED_LABELS:
         return None
     label: VersionLabel | None = (
@@ -189,7 +189,7 @@ def _select_version(resource: VersionedResource, selector: Selector) -> Snapshot
 
 
 class Blocks(Enum):
-    """Which text of a referenced prompt block is shown."""
+    """The choice of the text of a referenced prompt block."""
 
     LIVE = "published"
     """The published text of blocks in the agent's workspace, or granted when it was published; for any

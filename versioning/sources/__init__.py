@@ -1,4 +1,4 @@
 """Overrides of code-defined agents in files, and their history in Git.
 
-Nothing here depends on Django or a database: only a folder, the `git` command, and snapshots made of both.
+This package does not depend on Django or a database: only on a folder and the `git` command.
 """

@@ -28,9 +28,9 @@ Identity = tuple[int, ...]
 
 
 def read_identity(path: str | os.PathLike[str]) -> Identity | None:
-    """Return the identity of what is at a path, without following links; None if there is nothing.
+    """Return the identity of the file or folder at a path, without following links; None if there is none.
 
-    The identity of a folder does not depend on what is in it.
+    The identity of a folder does not depend on its contents.
     """
     try:
         about = os.lstat(path)
@@ -72,7 +72,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def set_aside(path: Path) -> Path:
-    """Give the file, if there is one, a second name and return that name. Raises `OSError`."""
+    """Give the file, if it exists, a second name and return that name. Raises `OSError`."""
     aside = path.with_name(f".{uuid.uuid4().hex}{_ASIDE}")
     try:
         aside.hardlink_to(path)
@@ -214,10 +214,10 @@ class OverrideFiles:
     def replacing(self, agent_id: str, content: bytes | None, *, expected: bytes | None) -> Iterator[None]:
         """Write the content, or remove the file if it is None; undo that if the block fails.
 
-        Undoing restores the previous file, unless it was written to in the meantime. Only one
-        such block runs at a time; others wait. `expected` is the content for which the new one was decided:
-        raises `OverrideChanged` if the file now has another one. Also raises what `write` raises, and if
-        another block does not end.
+        Undoing restores the previous file, unless it was written to in the meantime. Only one such block runs
+        at a time; others wait. `expected` is the content for which the new one was decided: raises
+        `OverrideChanged` if the file now has another one. Also raises the errors of `write`, and
+        `OverrideNotWritten` if another block does not end.
         """
         path = self.path(agent_id)
         with _named_errors(path):
@@ -333,9 +333,11 @@ def _lock(folder: int, path: Path) -> None:
 
 
 def _put_back(path: Path, aside: Path, written: Identity | None) -> None:
-    """Restore the file, unless the current one is not the one that was written in its place."""
+    """Restore the file, unless the one written in its place has been replaced."""
     if read_identity(path) != written:
-        logger.error("the override file %s was changed by someone else, and stays so", path.name)
+        logger.error(
+            "the override file %s was changed by another process or person, and is left unchanged", path.name
+        )
         return
     with _named_errors(path):
         if aside.exists():

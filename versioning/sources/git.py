@@ -20,7 +20,7 @@ from typing import Final
 TIME_LIMIT: Final = 5.0
 """The maximum seconds for a process that a request waits for."""
 PATIENCE: Final = 24
-"""How much longer a process may take in the background: two minutes in all."""
+"""The factor on the time limit for a process in the background: two minutes in all."""
 
 # Each of these could otherwise start a program, use the network, or wait for a pipe.
 _SETTINGS: Final = {

@@ -1,10 +1,10 @@
 """Read the current HEAD of a repository from Git's own files, without starting a process.
 
-The `git` command is asked once which folders make up the repository, and again whenever anything changes on
-which its answer depends. Then two small files give the commit of HEAD: `HEAD`, and the branch that it names
-(or `packed-refs`). Anything unusual is left to the `git` command: links, pipes, symbolic branches,
-reftables, and names that Git would not give a branch. So no file of a hostile repository is followed or
-waited for, and the answer is always the same as Git's.
+The `git` command is called once for the folders of the repository, and again whenever its answer may have
+changed. Then two small files give the commit of HEAD: `HEAD`, and the branch that it names (or
+`packed-refs`). The `git` command handles unusual cases: links, pipes, symbolic branches, reftables, and names
+that Git would not give a branch. So no file of a hostile repository is followed or blocks, and the answer is
+always the same as Git's.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Repository:
     common_dir: str
     """Contains the branches."""
     dot_git: tuple[str, Identity]
-    """The `.git` by which the repository was found."""
+    """The `.git` through which the repository was found."""
     identities: tuple[Identity | None, ...]
 
 
@@ -93,7 +93,7 @@ class Head:
         self._answer: _Answer | None = None
 
     def read(self) -> str | None:
-        """Return what identifies the current history: the commit, and where a shallow clone ends.
+        """Return the identity of the current history: the commit, and the end of a shallow clone.
 
         Returns None without a repository, without a commit, or without the `git` command. Raises
         `GitTooSlow`.
@@ -121,7 +121,7 @@ class Head:
         return place
 
     def _found(self, dot_git: tuple[str, Identity]) -> _Repository:
-        """Return the repository of a `.git`, asking the `git` command unless it has answered already."""
+        """Return the repository of a `.git`, calling the `git` command unless the answer is cached."""
         repository = self._repository
         if (
             repository is None
@@ -168,7 +168,7 @@ class Head:
 
 
 def _ask_git(folder: Path) -> str | None:
-    """Ask the `git` command for the commit of HEAD; raises `GitTooSlow`."""
+    """Return the commit of HEAD from the `git` command; raises `GitTooSlow`."""
     try:
         answer = git.run(folder, "rev-parse", "HEAD", "--git-common-dir")
     except GitTooSlow:
@@ -199,7 +199,7 @@ def _nearest_dot_git(folder: Path) -> tuple[str, Identity] | None:
 
 
 def _locate_repository(folder: Path, dot_git: tuple[str, Identity]) -> _Repository:
-    """Ask the `git` command for the folders of the repository.
+    """Return the folders of the repository from the `git` command.
 
     Raises `GitTooSlow`, and `_Unusual` if it finds another repository than that of this `.git`.
     """
@@ -213,7 +213,7 @@ def _locate_repository(folder: Path, dot_git: tuple[str, Identity]) -> _Reposito
     path, about = dot_git
     is_file = stat.S_ISREG(
         about[0]
-    )  # belongs to another working tree or a submodule, and names the folder of the rest
+    )  # belongs to another working tree or a submodule, and names the folder with the rest
     if not (is_file or (stat.S_ISDIR(about[0]) and Path(path).samefile(git_dir))):
         raise _Unusual
     return _Repository(

@@ -1,7 +1,7 @@
 """The histories of files, read from Git once per commit, without delaying requests for long.
 
-A request that needs a history reads it from Git. If that takes too long, it gets what was found by then;
-after that, a background thread continues with a longer limit, and requests get what is known.
+A request that needs a history reads it from Git. If that takes too long, it gets the commits found so far.
+Then a background thread continues with a longer limit, and requests get the known part.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _follow_file(folder: Path, path: str, depth: int, limit: float) -> Iterator[
     """Yield the newest commits that changed a file, newest first, together for each name it had.
 
     Git's `--follow` is not used: it takes a similar file for the previous name even if that still exists.
-    Raises `GitTooSlow` after yielding what was found in time.
+    Raises `GitTooSlow` after yielding the commits found in time.
     """
     until = time.monotonic() + limit
     starts: tuple[str, ...] = ("HEAD",)
@@ -148,8 +148,7 @@ def _former(folder: Path, touch: _Touch) -> str | None:
 def _touches(log: bytes) -> Iterator[_Touch]:
     """Parse the log: an empty token, five for the commit, its effect on the file, one or two paths.
 
-    Tokens are separated by NUL, which no name, message or path can contain. A commit that is cut off is
-    left out.
+    Tokens are separated by NUL, which no name, message or path can contain. A truncated commit is omitted.
     """
     tokens = iter(log.split(b"\0"))
     for token in tokens:
@@ -253,7 +252,7 @@ class Histories(Generic[V]):
     def at_head(self) -> Callable[[Path], tuple[V, ...]]:
         """Return a function that returns the versions of a file, newest first; none without a history.
 
-        Git is asked only once for HEAD, for any number of files.
+        HEAD is read only once for any number of files.
         """
         if self._head_hangs:
             self._in_the_background(_HEAD, self._head)
@@ -267,7 +266,7 @@ class Histories(Generic[V]):
     def fingerprint(self, path: Path) -> Hashable | None:
         """Return a value that changes when the file may have other versions; None while that is not certain.
 
-        It is certain once the whole history was read, which happens when it is asked for.
+        It is certain once the whole history was read, which happens on demand.
         """
         if self._head_hangs or self._slow:
             return None
@@ -281,7 +280,7 @@ class Histories(Generic[V]):
         return head if held is not None and held.is_complete else None
 
     def _head(self) -> str | None:
-        """Return the commit of HEAD; raises `GitTooSlow`, after which requests stop asking for some time."""
+        """Return the commit of HEAD; raises `GitTooSlow`, and then requests do not retry for some time."""
         began = time.monotonic()
         try:
             head = self._place.read()
@@ -359,7 +358,7 @@ class Histories(Generic[V]):
         return time.monotonic() < self._resting_until.get(key, 0)
 
     def _in_the_background(self, key: Hashable, work: Callable[[], object]) -> None:
-        """Let the background thread do something, at most once per key and not just after a failure."""
+        """Run a task in the background thread, at most once per key and not directly after a failure."""
         if self._is_resting(key):
             return
         with self._lock:

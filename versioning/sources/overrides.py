@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class FileVersion:
-    """A snapshot that only an override file holds."""
+    """A snapshot that exists only in an override file."""
 
     config: Config
     created_at: datetime.datetime
@@ -78,12 +78,12 @@ class OverrideSource:
         self._paths: dict[str, tuple[Identity | None, Path]] = {}
         """The paths of agents' files, by the identity of the folder."""
         self._unread: dict[str, int] = {}
-        """How often the file of an agent could not be read, which can end without a change of the file."""
+        """The number of failed reads of an agent's file, which can end without a change of the file."""
 
     def current(self, agent: CodeAgent) -> FileVersion | None:
         """Return the content of the agent's file; None if there is none or it is not valid.
 
-        A file that does not parse, or that contains what an override of this agent may not, is logged as an
+        A file that does not parse, or has fields that an override of this agent may not have, is logged as an
         error, once for each content.
         """
         try:
@@ -103,7 +103,7 @@ class OverrideSource:
     def at_head(self) -> Callable[[CodeAgent], Sequence[GitVersion]]:
         """Return a function that returns the versions of an agent's file in Git, newest first.
 
-        Git is asked only once for HEAD, for any number of agents. There may be no history.
+        HEAD is read only once for any number of agents. There may be no history.
         """
         return partial(self._versions, self.histories.at_head())
 
@@ -149,7 +149,7 @@ class OverrideSource:
 
 
 def file_content(agent: CodeAgent, config: Config) -> bytes:
-    """Return the bytes of the file for a configuration: only what an override of this agent may contain."""
+    """Return the bytes of the file for a configuration: only fields that an override may have."""
     return canonical.file_text(apply_override(agent, config)).encode()
 
 
@@ -206,7 +206,7 @@ def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
         config = _read_config(canonical.parse_file(stored.content))
         others = withheld(agent, config)
         if others:
-            raise Invalid.field(others[0], "is not a field that an override of this agent may hold")
+            raise Invalid.field(others[0], "is not a field that an override of this agent may have")
     except Invalid as error:
         logger.error("the override file of %r is ignored: %s", agent.id, error)  # noqa: TRY400
         return None

@@ -1,7 +1,7 @@
 """Factories (factory_boy) for the tests of projects: people, workspaces and keys; agents and prompt blocks.
 
-Resources and versions are made by the editor's verbs, as in production, with all that follows from them:
-entries of the log, references, the checks of the gate.
+Resources and versions are made by the editor's verbs, as in production, including entries of the log,
+references and the checks of the gate.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _name_of_user(number: int) -> str:
 class UserFactory(DjangoModelFactory[Any]):
     """An account of the project's user model, without a password.
 
-    `username` is its `USERNAME_FIELD`, whatever that is called. `roles={"acme": "viewer"}` makes it a member
-    of workspaces, which are made where they are missing; `is_superuser=True` gives all rights.
+    `username` sets its `USERNAME_FIELD`, under any name of that field. `roles={"acme": "viewer"}` makes it
+    a member of workspaces, which are created if missing; `is_superuser=True` gives all rights.
     """
 
     class Meta:
@@ -72,7 +72,7 @@ class UserFactory(DjangoModelFactory[Any]):
 
     @factory.post_generation
     def roles(user: Any, create: bool, given: Mapping[str, str] | None, **_: Any) -> None:  # noqa: N805, FBT001
-        """Give the roles as an administrator does."""
+        """Grant the roles as an administrator does."""
         for workspace_id, role in (given or {}).items():
             Membership.objects.grant(user, WorkspaceFactory(id=workspace_id), Role(role))
 
@@ -111,7 +111,7 @@ class _ByVerbs(DjangoModelFactory[Any]):
         abstract = True
 
     by: ClassVar[Any] = None
-    """Who makes it, a user; None for the application itself."""
+    """The user who makes it; None for the application itself."""
 
     @classmethod
     def _build(cls, model_class: type[Any], *_: Any, **__: Any) -> Any:
@@ -122,7 +122,7 @@ class ResourceFactory(_ByVerbs):
     """A resource with its first version, which is published unless `publish` is False.
 
     Fields of the snapshot (`instructions`, `model` …), `id`, `workspace`, `visibility` and `metadata` are
-    arguments. Derive from it for a kind of your own, with its model in `Meta` and its required fields.
+    arguments. Derive from it for your own kind, with its model in `Meta` and its required fields.
     """
 
     class Meta:
@@ -166,8 +166,8 @@ class PromptBlockFactory(ResourceFactory):
 class VersionFactory(_ByVerbs):
     """A further version of a `resource`: a draft, unless `publish` is True.
 
-    Fields of the snapshot are arguments, the others stay as they are. Without a difference there is no new
-    version, and the latest one is returned.
+    Fields of the snapshot are arguments; other fields are unchanged. Without a difference no version is
+    created, and the latest one is returned.
     """
 
     class Meta:

@@ -18,16 +18,16 @@ class LiveEditor:
     """The project's own server, in this process, with the editor's API."""
 
     url: str
-    """Its address, without the prefix of the API."""
+    """The address of the server, without the prefix of the API."""
     api_key: str
     """The key of an admin of the workspace `EDITOR_CODE_WORKSPACE`."""
     client: Client
     """A client with that key."""
 
     def work(self) -> None:
-        """Do what is due, as a worker does: run experiments, publish by schedules, deliver webhooks.
+        """Do due work, as a worker does: run experiments, publish scheduled versions, deliver webhooks.
 
-        Raises `RuntimeError` if any of it fails; the log says why.
+        Raises `RuntimeError` if any of it fails; see the log.
         """
         from versioning.worker.running import Worker  # noqa: PLC0415  pytest imports this before Django is set up
 
@@ -37,9 +37,9 @@ class LiveEditor:
 
 @pytest.fixture(autouse=True)
 def isolated_editor() -> Iterator[None]:
-    """Forget what the editor holds in memory about an earlier test's database.
+    """Clear the editor's in-memory state of an earlier test's database.
 
-    Usage and served versions, which a thread writes otherwise, are written when the next request begins.
+    Usage and served versions are written when the next request begins, not by a thread.
     """
     from django.apps import apps  # noqa: PLC0415  pytest imports this before Django is set up
     from django.core.signals import request_started  # noqa: PLC0415
@@ -74,7 +74,7 @@ def live_editor(
 ) -> Iterator[LiveEditor]:
     """Serve the project on a port of this machine; yield its address, and the key and a client of an admin.
 
-    The server shares the test's database: what factories make, clients read. It is pytest-django's
+    The server shares the test's database, so clients can read objects from factories. It is pytest-django's
     `live_server`, so the database is emptied after the test.
     """
     from django.conf import settings  # noqa: PLC0415  as above

@@ -1,4 +1,4 @@
-"""The jobs of the editor itself; most of them delete rows that are not needed any more."""
+"""The jobs of the editor itself; most of them delete rows that are no longer needed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _note_change(editor: Editor, agent: CodeAgent) -> None:
 
 
 def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
-    """Return the known state of a file that was never checked: what the editor had published."""
+    """Return the known state of a file that was never checked: the editor's last publication."""
     row = Agent.objects.filter(pk=agent.id, workspace=editor.code.workspace_id).first()
     version = row.active_version if row else None
     if version is None:

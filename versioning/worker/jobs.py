@@ -35,10 +35,9 @@ class Periodic:
     every: float
     """Seconds from the end of one run to the start of the next."""
     in_each_worker: bool = False
-    """Whether each worker runs it, and not only one at a time. This is for jobs that check often and
-    seldom find anything, such as changed files: no write is needed to find out whose turn it is, and
-    the lease of a killed worker is not waited for. Such a job has to be correct when two workers run it at
-    once."""
+    """Whether each worker runs it, and not only one at a time. For jobs that check often and seldom find
+    work, such as changed files: no write is needed to take a turn, and no lease of a killed worker delays it.
+    Such a job must be correct if two workers run it at the same time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +54,13 @@ class Queue:
     """The model of the rows, a subclass of `DueWork`, as `app_label.Model`."""
     run: Callable[[Any], None]
     threads: int = 1
-    """How many rows each worker processes at the same time. If rows have owners, these take turns with the
-    threads: none takes more than half of them."""
+    """The number of rows that each worker processes at the same time. If rows have owners, these take turns
+    with the threads: none takes more than half of them."""
     at_once: int = 10
-    """How many rows a thread leases at once: more for quick work, 1 for work that takes long."""
+    """The number of rows that a thread leases at a time: more for quick work, 1 for slow work."""
     in_batches: bool = False
     """Whether `run` gets the list of all rows that were leased at once, which have one owner. It finishes or
-    postpones what it has done; the other rows are due as they were."""
+    postpones the rows it has processed; the other rows are due as before."""
 
     @property
     def rows(self) -> type[DueWork]:
@@ -92,17 +91,17 @@ class Backlog(NamedTuple):
     kind: str
     """The name of its model, such as `delivery`."""
     due: int
-    """They could be done now, and no worker has begun."""
+    """Rows that could be done now and are not leased."""
     leased: int
-    """A worker is at it."""
+    """Rows that a worker is processing."""
     later: int
-    """Their time has not come."""
+    """Rows that are not due yet."""
     oldest_seconds: float
-    """For how long the oldest row has been due; 0 if none is."""
+    """The seconds for which the oldest row has been due; 0 if none is."""
 
 
 def backlogs() -> list[Backlog]:
-    """Return how much of each kind of work waits: rows with a `due_at`, in one statement for each table."""
+    """Return the backlog of each kind of work: rows with a `due_at`, in one statement for each table."""
     return [
         _backlog(model, names)
         for model in apps.get_models()

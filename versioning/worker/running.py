@@ -47,7 +47,7 @@ class Leases:
 
     @contextmanager
     def holding(self, rows: list[DueWork]) -> Iterator[None]:
-        """Hold rows for this block; those not finished by its end are released."""
+        """Hold rows for this block; release the unfinished ones at its end."""
         with self._lock:
             self._rows.update({(type(row), row.pk): row for row in rows})
         try:
@@ -58,7 +58,7 @@ class Leases:
                 type(left[0]).objects.release(left)
 
     def release(self, row: DueWork, end: Callable[[], None]) -> None:
-        """Remove a row after ending its lease, unless the job has ended that itself."""
+        """Remove a row and end its lease, unless the job has already ended it."""
         with suppress(LeaseLost):
             end()
         self.remove(row)
@@ -109,7 +109,7 @@ class _QueueTurn:
         self._job, self._worker, self._leases, self._is_stopping = job, worker, leases, is_stopping
         self._turns = Turns(job.threads)
         self._choosing = Lock()
-        """Held while a thread chooses rows, because its choice affects that of the next thread."""
+        """Locked while a thread chooses rows, because its choice affects that of the next thread."""
 
     def __call__(self) -> bool:
         thread = f"{self._worker}:{get_ident()}"
@@ -154,7 +154,7 @@ class _QueueTurn:
 HEARTBEAT_SECONDS: Final = 10.0
 RENEW_SECONDS: Final = LEASE_SECONDS / 3
 END_SECONDS: Final = 20.0
-"""How long a worker continues with its current work after it was told to stop."""
+"""The seconds for which a worker continues its current work after the order to stop."""
 LONGEST_PAUSE: Final = 30.0
 """The longest pause in seconds after failures of a job; 5 while the database is unavailable."""
 _TICK: Final = 0.5
@@ -197,7 +197,7 @@ class Worker:
             thread.join(max(0, until - time.monotonic()))
         late = [thread.name for thread in threads if thread.is_alive()]
         if late:
-            logger.warning("the worker ends before %s; the leases end by themselves", ", ".join(late))
+            logger.warning("the worker ends before %s; their leases expire", ", ".join(late))
         logger.info("the worker has ended", extra={"worker": self.name})
         return not late
 

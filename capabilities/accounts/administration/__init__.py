@@ -1,1 +1,1 @@
-"""Administration over REST: workspaces, members, invitations, keys, and who the caller is."""
+"""Administration over REST: workspaces, members, invitations, keys, and the caller's identity."""

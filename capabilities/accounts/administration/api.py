@@ -1,4 +1,4 @@
-"""Workspaces, their members and invitations, and who the caller is, over HTTP."""
+"""Workspaces, their members and invitations, and the caller's identity, over HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MEMBER_PAGING: Final = Paging(
 WORKSPACE: Final = ({"type": "string"}, "The id of the workspace.")
 USERNAME: Final = ({"type": "string"}, "The username of the account.")
 NOT_STORED: Final = {"Cache-Control": "private, no-store"}
-"""No cache may store a secret."""
+"""`Cache-Control` for answers with a secret."""
 
 
 class WorkspaceViewSet(EditorViewSet):
@@ -118,7 +118,7 @@ class MemberViewSet(EditorViewSet):
         return self.page_of(page, found, lambda rows: members_as_seen(rows, self.caller))
 
     def update(self, request: Request, id: str, username: str) -> Response:
-        """Change the role of a member; who is none has to be invited."""
+        """Change the role of a member; other people have to be invited."""
         role = Role(RoleOfMember.read(request)["role"])
         changed = get_editor().workspace.change_role(id, username, role, by=self.caller)
         [member] = members_as_seen([changed], self.caller)
@@ -178,9 +178,9 @@ class PersonViewSet(EditorViewSet):
     paths = {"username": USERNAME}
 
     def erase(self, request: Request, username: str) -> Response:
-        """Replace a person's name and mail address everywhere, and switch the account off; for superusers.
+        """Replace a person's name and mail address everywhere and deactivate the account; for superusers.
 
-        What the person did stays, under the name that is returned.
+        Records of the person's actions stay under the returned name.
         """
         Nothing.read(request)
         return Response(self.dump(get_editor().person.erase(username, by=self.caller)))
@@ -195,5 +195,5 @@ class MeViewSet(EditorViewSet):
     responses = {"retrieve": Me}
 
     def retrieve(self, request: Request) -> Response:
-        """Read who the caller is, and what the key is limited to."""
+        """Read the caller's identity and the limits of the key."""
         return with_etag(request, self.dump(identity_of(self.caller)))

@@ -73,7 +73,7 @@ class KeyViewSet(EditorViewSet):
         return with_etag(request, {**body, "key": text}, etag=content_etag(body), status=201, headers=headers)
 
     def destroy(self, request: Request, prefix: str) -> Response:
-        """Revoke a key: it stops working with the next request, and what it had scheduled fails."""
+        """Revoke a key: it stops working with the next request, and its schedules fail."""
         Nothing.read(request)
         return Response(self.dump(get_editor().key.revoke(prefix, by=self.caller)))
 
@@ -110,14 +110,14 @@ class ServiceAccountViewSet(EditorViewSet):
         return with_etag(request, self.dump(made), status=201, headers={"Location": location})
 
     def destroy(self, request: Request, username: str) -> Response:
-        """Switch a service account off for good, with its keys; what it wrote keeps its name."""
+        """Deactivate a service account permanently, with its keys; its versions keep its name."""
         Nothing.read(request)
         get_editor().workspace.delete_service_account(username, by=self.caller)
         return Response(self.dump(f"The service account {username} is deleted."))
 
 
 def _moment(text: str) -> datetime.datetime:
-    """Return a moment; raises `Invalid` for what is none, or is without a time zone."""
+    """Return a time; raises `Invalid` for an invalid one or one without a time zone."""
     try:
         moment = parse_datetime(text)
     except ValueError:

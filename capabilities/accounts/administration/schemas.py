@@ -26,22 +26,22 @@ from versioning.editor.workspaces import MAX_NAME
 
 Role = TypeAliasType("Role", Literal["viewer", "editor", "publisher", "admin"])
 
-# Enforced by the verbs, for the studio too.
+# Enforced by the verbs, also for the studio.
 _NAME = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_NAME})]
 _ACTIONS = Annotated[
     list[Action] | None,
-    Field(description="All that the key may do; null for everything that its role allows."),
+    Field(description="The actions of the key; null for all that its role allows."),
 ]
 _ID_PREFIX = Annotated[
     str | None,
-    Field(description="The key reaches only resources whose id begins like this; null for all."),
+    Field(description="The prefix of the ids that the key reaches; null for all."),
 ]
 
 
 class WorkspaceCreate(RequestSchema):
     """A new workspace."""
 
-    id: Annotated[NotBlank, Field(description="By default made of the name.")] = ""
+    id: Annotated[NotBlank, Field(description="By default derived from the name.")] = ""
     name: _NAME
 
 
@@ -81,7 +81,7 @@ class MemberAnswer(ResponseSchema):
     origin: Annotated[
         Literal["manual", "directory"],
         Source("membership.origin"),
-        Field(description="`directory`: the groups of the company's directory look after it."),
+        Field(description="`directory`: the groups of the company's directory maintain it."),
     ]
     service: Annotated[bool, Field(description="Whether it is a service account, not a person.")]
     last_sign_in_at: Annotated[TimeOrNull, Field(description="For admins; null for other callers.")]
@@ -95,7 +95,7 @@ class MemberPage(PageOf):
 
 
 class InvitationCreate(RequestSchema):
-    """Whom to invite."""
+    """The person to invite."""
 
     username: NotBlank
     role: Role
@@ -118,7 +118,8 @@ class InvitationAnswer(ResponseSchema):
         bool, Field(description="Whether there is an account with this name, whose owner has to sign in.")
     ]
     is_acceptable: Annotated[
-        bool, Field(description="Whether its link works: it is not too old, and the inviter still an admin.")
+        bool,
+        Field(description=("Whether its link works: it has not expired, and the inviter is still an admin.")),
     ]
 
 
@@ -135,13 +136,13 @@ class InvitationList(ResponseSchema):
 
 
 class KeyCreate(RequestSchema):
-    """A new key; what is left out is that of the key with which the request is made."""
+    """A new key; omitted limits are those of the key that makes the request."""
 
     name: _NAME
     workspace_id: Annotated[
         NotBlank | None, Field(description="The only workspace that it reaches; null for all of the owner's.")
     ] = None
-    role: Annotated[Role | None, Field(description="Its role there at most; null for the owner's.")] = None
+    role: Annotated[Role | None, Field(description="Its maximum role there; null for the owner's.")] = None
     actions: _ACTIONS = None
     id_prefix: _ID_PREFIX = None
     expires_at: Annotated[
@@ -166,7 +167,7 @@ class KeyAnswer(ResponseSchema):
     last_used_at: Annotated[
         TimeOrNull,
         Source(lambda key: key.last_used_at and key.last_used_at.replace(minute=0, second=0, microsecond=0)),
-        Field(description="To the hour."),
+        Field(description="Accurate to the hour."),
     ]
     state: Literal["active", "expired", "revoked", "ownerInactive"]
 
@@ -194,7 +195,7 @@ class EndedSchedule(ResponseSchema):
 
 
 class KeyRevoked(Success):
-    """A key was revoked, and what had been planned with it."""
+    """A revoked key, and the schedules that failed with it."""
 
     message: Annotated[str, Source(lambda key: f"The key {key.prefix} is revoked.")]
     schedules: Annotated[
@@ -243,7 +244,7 @@ class RoleInWorkspace(ResponseSchema):
 class ErasedPersonAnswer(ResponseSchema):
     """A person who was erased."""
 
-    username: Annotated[str, Field(description="The name under which what the person did remains.")]
+    username: Annotated[str, Field(description="The new name for the records of the person's actions.")]
 
 
 class KeyInUse(ResponseSchema):
@@ -256,7 +257,7 @@ class KeyInUse(ResponseSchema):
 
 
 class Me(ResponseSchema):
-    """Who the caller is."""
+    """The identity of the caller."""
 
     username: str
     display_name: str

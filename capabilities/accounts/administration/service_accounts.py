@@ -1,4 +1,4 @@
-"""The service accounts of a workspace in the studio: accounts of programs, which no one signs in to."""
+"""The service accounts of a workspace in the studio: accounts of programs, without sign-in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib.admin.utils import unquote
-from django.core.paginator import Page, Paginator
 from django.db.models import Count, QuerySet
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -50,7 +49,7 @@ class ServiceAccountsPage(FormPage, WorkspacePage):
 
     def context(self) -> dict[str, Any]:
         rows = memberships(self)
-        page: Page[Membership] = Paginator(rows, PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(rows, PER_PAGE)
         owners = [membership.user_id for membership in page.object_list]
         keys = ApiKey.objects.filter(owner__in=owners, revoked_at=None)
         counts = dict(keys.values_list("owner").annotate(Count("pk")))
@@ -62,11 +61,12 @@ class ServiceAccountsPage(FormPage, WorkspacePage):
 
 
 class DeleteServiceAccountPage(ActionPage, WorkspacePage):
-    """Switches a service account off, with its keys."""
+    """Deactivates a service account and its keys."""
 
     asks_password_again = True
     tab = "service_accounts"
     template = "company/delete_service_account.html"
+    back_page = "service_accounts"
 
     @cached_property
     def username(self) -> str:
@@ -79,10 +79,6 @@ class DeleteServiceAccountPage(ActionPage, WorkspacePage):
     @property
     def title(self) -> str:
         return _("Delete %(name)s?") % {"name": self.username}
-
-    @property
-    def back_address(self) -> str:
-        return self.address(self.tab)
 
     def context(self) -> dict[str, str]:
         return {"username": self.username}

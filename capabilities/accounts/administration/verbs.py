@@ -1,4 +1,4 @@
-"""What callers see of workspaces, their members, and themselves."""
+"""The information that callers get about workspaces, their members and themselves."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def role_in(workspace_id: str, caller: Caller) -> Role:
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A membership as a member of the workspace sees it."""
+    """A membership, with the details that members of the workspace see."""
 
     membership: Membership
     display_name: str
@@ -49,7 +49,7 @@ class Member:
 
 
 def members_as_seen(memberships: Sequence[Membership], caller: Caller) -> list[Member]:
-    """Return members with their names; only admins learn when they have signed in."""
+    """Return members with their names; only admins get the times of their sign-ins."""
     return [
         Member(
             membership=membership,
@@ -75,7 +75,7 @@ class Identity:
 
 
 def identity_of(caller: Caller) -> Identity:
-    """Return who the caller is; raises `Unauthorized` for an account that is gone."""
+    """Return the caller's identity; raises `Unauthorized` if the account no longer exists."""
     user: User | None = accounts().filter(pk=caller.user_id).first()
     if user is None:
         raise Unauthorized("This account no longer exists.")

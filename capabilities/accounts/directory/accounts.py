@@ -1,4 +1,4 @@
-"""The accounts of the installation as the directory sees and changes them."""
+"""The accounts of the installation, read and changed by the directory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def listed(attribute: str | None = None, value: str = "") -> QuerySet[User]:
     is_service = Membership.objects.filter(user=OuterRef("pk"), is_service=True)
     found = accounts_alike(value) if attribute == "username" else accounts()
     if attribute == "externalid":
-        # A database may not be able to represent what is not printable.
+        # A database may not be able to store unprintable characters.
         found = found.filter(Exists(known.filter(external_id=value))) if value.isprintable() else found.none()
     found = found.filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
     return found.order_by("pk")
@@ -57,13 +57,13 @@ def find(user_id: str) -> User:
         found = listed().filter(pk=user_id).first()
     except (ValueError, ValidationError, OverflowError):
         found = None
-    if found is None or str(found.pk) != user_id:  # `+1` is no id
+    if found is None or str(found.pk) != user_id:  # `+1` is not an id
         raise ScimError(404, MISSING)
     return found
 
 
 def find_directory_account(user: User) -> DirectoryAccount | None:
-    """Return what the directory calls an account; None if it has never changed it."""
+    """Return the directory's record of an account; None if the directory has never changed it."""
     return DirectoryAccount.objects.filter(user=user).first()
 
 
@@ -91,14 +91,14 @@ def create(given: Changes, by: Caller) -> User:
 
 
 def _revive(user: User, known: DirectoryAccount, given: Changes, by: Caller) -> User:
-    """Switch a deleted account on again; under another external id it has nothing of what it had."""
+    """Reactivate a deleted account; another external id loses its former memberships and identities."""
     known.deleted_at = None
     if known.external_id != (given.external_id or None):
         known.is_made_here = True
         user.is_superuser = user.is_staff = False
         user.set_unusable_password()
         user.save()
-        for model in ("company.Identity", "company.SecondFactor"):  # how it signed in
+        for model in ("company.Identity", "company.SecondFactor"):  # its identities at providers
             apps.get_model(model)._default_manager.filter(user=user).delete()
         for membership in Membership.objects.filter(user=user).select_related("user"):
             Membership.objects.end(membership, by=by)
@@ -107,7 +107,7 @@ def _revive(user: User, known: DirectoryAccount, given: Changes, by: Caller) -> 
 
 
 def change(user_id: str, given: Changes, by: Caller, what: str = "changed") -> User:
-    """Change an account; `what` is said of it in its history. Raises `ScimError`."""
+    """Change an account; `what` is the text for its history. Raises `ScimError`."""
     with events.transaction():
         superusers = accounts().filter(is_superuser=True).order_by("pk").select_for_update()
         active = [superuser for superuser in superusers if superuser.is_active]
@@ -115,14 +115,14 @@ def change(user_id: str, given: Changes, by: Caller, what: str = "changed") -> U
         if given.user_name not in {None, user.get_username()}:
             raise invalid("userName cannot be changed.", "mutability")
         if given.active is False and active == [user]:
-            raise ScimError(409, "The last superuser stays.")
+            raise ScimError(409, "The last superuser cannot be changed.")
         known = find_directory_account(user) or DirectoryAccount(user=user)
         _store(user, known, given, by, what)
         return user
 
 
 def delete(user_id: str, by: Caller) -> None:
-    """Switch an account off and revoke its keys; to the directory it is missing from now on."""
+    """Deactivate an account and revoke its keys; for the directory it no longer exists."""
     with events.transaction():
         user = change(user_id, Changes(active=False), by, "deleted")
         for key in ApiKey.objects.filter(owner=user, revoked_at=None).select_related("owner"):
@@ -137,7 +137,7 @@ def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what
     columns = _columns(user, given)
     for field, value in columns.items():
         setattr(user, field, value)
-    # Nothing else: a password or a right may have been changed since the account was read.
+    # Only these fields: a password or a right may have been changed since the account was read.
     user.save(update_fields=columns)
     if given.external_id is not None:
         known.external_id = given.external_id or None
@@ -185,16 +185,16 @@ def _refuse_wrong(user: User, given: Changes) -> None:
 
 
 def _refuse_mail(user: User, mail: str | None) -> None:
-    """Raise `ScimError` for what is no address, and for another one of a superuser who has a password.
+    """Raise `ScimError` for an invalid address, and for a new one of a superuser who has a password.
 
-    Who has the mailbox could set a new password, and would be a superuser.
+    The owner of the mailbox could set a new password and become a superuser.
     """
     if mail is None or mail == getattr(user, get_user_model().get_email_field_name(), ""):
         return
     if mail and not is_mail_address(mail):
         raise invalid("emails.value must be a mail address.")
     if user.is_superuser and user.has_usable_password():
-        raise ScimError(409, "The mail address of a superuser who has a password stays.")
+        raise ScimError(409, "The mail address of a superuser who has a password cannot be changed.")
 
 
 def _report(user: User, by: Caller, what: str, fields: list[str]) -> None:

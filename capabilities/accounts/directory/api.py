@@ -1,4 +1,4 @@
-"""SCIM 2.0 over HTTP: users, and what the service can do."""
+"""SCIM 2.0 over HTTP: users, and the features of the service."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class DirectoryView(APIView):
         """Authenticate, and check that the key is for the directory."""
         super().initial(request, *args, **kwargs)
         self.caller.require_action(Action.DIRECTORY)
-        if any("\x00" in part for part in kwargs.values()):  # which PostgreSQL cannot look for
-            raise invalid("The address holds a NUL character.")
+        if any("\x00" in part for part in kwargs.values()):  # PostgreSQL cannot search for it
+            raise invalid("The address contains a NUL character.")
         if self.caller.everywhere is not Role.ADMIN:
             raise Forbidden("The owner of the key must be a superuser.")
 
@@ -94,7 +94,7 @@ class DirectoryView(APIView):
 
     @property
     def caller(self) -> Caller:
-        """The key."""
+        """The caller of the key."""
         caller: Caller = self.request.auth  # type: ignore[assignment]
         return caller
 
@@ -103,11 +103,11 @@ class DirectoryView(APIView):
         return _answer_error
 
     def address(self, path: str) -> str:
-        """Return the absolute address of something here."""
+        """Return the absolute address of a path below SCIM's root."""
         return self.request.build_absolute_uri(f"{reverse('scim:root')}{path}")
 
     def user(self, user: Any, kept: DirectoryAccount | None) -> dict[str, Any]:
-        """Return an account as SCIM has it."""
+        """Return an account in SCIM's form."""
         mail = getattr(user, get_user_model().get_email_field_name(), "")
         names = {"givenName": getattr(user, "first_name", ""), "familyName": getattr(user, "last_name", "")}
         found: dict[str, Any] = {
@@ -169,7 +169,7 @@ class UsersView(DirectoryView):
 
 
 class SearchView(DirectoryView):
-    """The list, asked for in a body: what is in a query may end up in logs."""
+    """The list, requested by a body, because queries may end up in logs."""
 
     def post(self, request: Request) -> Response:
         """List all accounts of people, or those that a filter names."""
@@ -192,13 +192,13 @@ class UserView(DirectoryView):
         return self.one(accounts.change(user_id, read_patch(request.data), self.caller))
 
     def delete(self, request: Request, user_id: str) -> Response:
-        """Switch it off for good."""
+        """Deactivate it permanently."""
         accounts.delete(user_id, self.caller)
         return Response(status=204)
 
 
 class ServiceProviderConfigView(DirectoryView):
-    """What the service can do."""
+    """The features of the service."""
 
     def get(self, request: Request) -> Response:
         """Read it."""
@@ -245,7 +245,7 @@ class ResourceTypesView(DirectoryView):
 
 
 class SchemasView(DirectoryView):
-    """The schema of users, as far as it is kept here."""
+    """The supported part of the schema of users."""
 
     def get(self, request: Request, name: str | None = None) -> Response:
         """List the schemas, or read one."""
@@ -271,7 +271,7 @@ class MissingView(DirectoryView):
     """Everything else."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Answer that there is nothing, after authenticating."""
+        """Answer 404, after authenticating."""
         super().initial(request, *args, **kwargs)
         raise ScimError(404, "There is nothing here.")
 

@@ -14,7 +14,7 @@ PATCH: Final = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 SEARCH: Final = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
 USER: Final = "urn:ietf:params:scim:schemas:core:2.0:User"
 ENTERPRISE: Final = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:user"
-"""In small letters, as paths are compared."""
+"""In lower case, because paths are compared in lower case."""
 
 _FILTER: Final = re.compile(
     r'\s*(username|externalid)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE | re.DOTALL
@@ -22,7 +22,7 @@ _FILTER: Final = re.compile(
 _EMAIL_PATH: Final = re.compile(r'emails(\[type eq "work"\]|\[primary eq true\])?(\.value)?', re.IGNORECASE)
 MAX_OPERATIONS: Final = 100
 WORK: Final = "work"
-"""The type of a mail address of which the directory names none."""
+"""The type of a mail address for which the directory gives none."""
 MAX_RESULTS: Final = 200
 MAX_INDEX: Final = 10**9
 _LISTS: Final = ("attributes", "excludedAttributes")
@@ -61,16 +61,16 @@ class Changes:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Which users a list has, and which attributes of them."""
+    """The users in a list, and their attributes."""
 
     filter: str | None = None
     start: int = 1
-    """Of the first user, from 1."""
+    """The index of the first user, from 1."""
     count: int = MAX_RESULTS
     attributes: frozenset[str] = frozenset()
-    """The only ones to return, besides `id` and `schemas`, in small letters; none for all."""
+    """The only attributes to return besides `id` and `schemas`, in lower case; none for all."""
     excluded: frozenset[str] = frozenset()
-    """Those not to return."""
+    """The attributes not to return."""
 
     @classmethod
     def of_query(cls, given: Mapping[str, str]) -> Self:
@@ -95,7 +95,7 @@ class Search:
             raise invalid("filter must be a text.", "invalidFilter")
         attributes, excluded = (_names(given, name) for name in _LISTS)
         if attributes and excluded:
-            raise invalid("There must be attributes or excludedAttributes, and not both.")
+            raise invalid("There must be attributes or excludedAttributes, but not both.")
         return cls(
             filter=text,
             start=max(_number(given, "startIndex", 1), 1),
@@ -117,7 +117,7 @@ class Search:
         return found
 
     def _select(self, name: str, value: Any) -> Any:
-        """Return a value, or what is to be returned of its parts; None for nothing."""
+        """Return a value, or its requested parts; None for nothing."""
         whole = name.lower()
         if whole in self.excluded:
             return None
@@ -158,14 +158,14 @@ def filter_of(text: str) -> tuple[str, str]:
     if found is None or value is None:
         raise invalid('The filter must be userName eq "…" or externalId eq "…".', "invalidFilter")
     if "\x00" in value:
-        raise invalid("The filter holds a NUL character.", "invalidFilter")
+        raise invalid("The filter contains a NUL character.", "invalidFilter")
     return found[1].lower(), str(value)
 
 
 def user_of(body: Any, *, is_new: bool) -> Changes:
-    """Return the attributes of a whole user; what it leaves out is removed, but for `active` and the names.
+    """Return the attributes of a whole user; omitted ones are removed, except for `active` and the names.
 
-    Attributes that are not kept here are ignored, as SCIM allows. Raises `ScimError`.
+    Unsupported attributes are ignored, as SCIM allows. Raises `ScimError`.
     """
     given = _object(body)
     if USER not in _schemas(given, [USER]):
@@ -248,11 +248,11 @@ _IGNORED: Final = re.compile(
     r'|x509certificates)(\[[a-z]+ eq ("[^"]*"|true|false)\])?(\.[a-z]+)?'
     rf"|{re.escape(ENTERPRISE)}(:[a-z]+(\.[a-z]+)?)?)"
 )
-"""Paths of the attributes of RFC 7643 that are not kept here; directories set many by default."""
+"""Paths of unsupported attributes of RFC 7643; directories set many of them by default."""
 
 
 def _place(path: Any) -> str | None:
-    """Return what a path leads to, None for an attribute that is not kept here; raises `ScimError`."""
+    """Return the attribute of a path, None for an unsupported one; raises `ScimError`."""
     place = str(path).removeprefix(f"{USER}:").lower()
     if _EMAIL_PATH.fullmatch(place):
         return "emails"
@@ -276,7 +276,7 @@ def _join_names(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes that are kept here; names of attributes ignore case."""
+    """Yield the supported attributes; their names ignore case."""
     for key, value in given.items():
         name = key.lower()
         if name == "active":
@@ -299,7 +299,7 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _mail(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the primary address, or else the first, with what is said of it."""
+    """Yield the primary address, or else the first, with its type."""
     found = value if isinstance(value, list) else [value]
     mails = [_object(entry) for entry in found if entry is not None]
     chosen = next((mail for mail in mails if mail.get("primary") is True), mails[0] if mails else {})

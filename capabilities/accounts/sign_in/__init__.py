@@ -1,1 +1,1 @@
-"""How people sign in: identity providers, second factors, sessions, and asking for the password again."""
+"""Signing in: identity providers, second factors, sessions, and confirming the password."""

@@ -1,6 +1,6 @@
 """The pages about a person's own account: sessions, linked providers, confirming the password.
 
-And the door for superusers with passwords, where everyone else signs in through a provider.
+Also the sign-in form for superusers with passwords if everyone else uses a provider.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NOT_SENT_AGAIN: Final = frozenset({PASSWORD, "csrfmiddlewaretoken"})
 
 
 def ask_again(request: HttpRequest) -> HttpResponse | None:
-    """Return the page that asks for the password, or None if that is recent, or right in this form."""
+    """Return the page that asks for the password; None if it was confirmed recently or in this form."""
     if is_recent(request):
         return None
     given = request.POST.get(PASSWORD)
@@ -51,7 +51,7 @@ def ask_again(request: HttpRequest) -> HttpResponse | None:
 
 
 def check_password(request: HttpRequest, given: str) -> str:
-    """Note in the session that the password is right; otherwise return what is wrong, in a sentence."""
+    """Record in the session that the password is right; otherwise return the error as a sentence."""
     user: Any = request.user
     own = subject("password", str(user.pk))
     try:
@@ -88,7 +88,7 @@ def confirm_page(request: HttpRequest, problem: str = "", *, next_url: str = "")
 
 
 def local_login(request: HttpRequest) -> HttpResponseBase:
-    """Show the form for superusers; where passwords are taken anyway, go to the usual page."""
+    """Show the form for superusers; if everyone can use passwords, redirect to the usual page."""
     if takes_passwords():
         return HttpResponseRedirect(reverse("studio:login"))
     return LoginPage.shown(request, title=_("Sign in as a superuser"), for_superusers=True)
@@ -109,7 +109,7 @@ class AccountPage(StudioPage):
 
 
 class ConfirmPage(StudioPage):
-    """Asks for the password: for sessions that administer through the API."""
+    """Asks for the password, for sessions that administer through the API."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return confirm_page(request, next_url=self._next)

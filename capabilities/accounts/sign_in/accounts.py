@@ -1,4 +1,4 @@
-"""From the claims of a provider to an account: found by issuer and subject, or made at the first sign-in."""
+"""From a provider's claims to an account: found by issuer and subject, or created at the first sign-in."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _ATTEMPTS: Final = 1000
 
 
 def find_person(provider: Provider, claims: Mapping[str, Any]) -> User:
-    """Return the account of the person whom the claims identify, made if this is their first sign-in.
+    """Return the account that the claims identify, created at the first sign-in.
 
-    A mail address identifies no one: a provider could claim any. Raises `SignInRefused` if there is
-    no account and none is to be made, or it is switched off.
+    A mail address identifies no one, because a provider could claim any. Raises `SignInRefused` if the
+    account is deactivated, or if there is none and accounts are not created.
     """
     found = identity_of(provider, claims)
     if found is None:
@@ -62,7 +62,7 @@ def identity_of(provider: Provider, claims: Mapping[str, Any]) -> Identity | Non
 def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
     """Let a person who is signed in use a provider from now on.
 
-    Raises `SignInRefused` if the subject belongs to someone else, or the person has another one there.
+    Raises `SignInRefused` if the subject belongs to another account, or the person has another subject there.
     """
     known = identity_of(provider, claims)
     if known is not None and known.user_id != user.pk:
@@ -76,7 +76,7 @@ def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
 def _link_directory_account(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
     """Link an account that the directory has made, at the first sign-in whose subject is its external id.
 
-    Only at the directory's own provider: someone else may have that subject at another.
+    Only at the directory's own provider, because another person may have that subject at other providers.
     """
     if provider.id != provider_of_directory():
         return None
@@ -88,7 +88,7 @@ def _link_directory_account(provider: Provider, claims: Mapping[str, Any]) -> Id
 
 
 def _sign_up(provider: Provider, claims: Mapping[str, Any]) -> Identity:
-    """Make an account with an identity; of two first sign-ins at once, one makes both."""
+    """Create an account with an identity; of two simultaneous first sign-ins, one creates both."""
     for name in _names(claims):
         try:
             with transaction.atomic():
@@ -111,7 +111,7 @@ def _names(claims: Mapping[str, Any]) -> Iterator[str]:
     mail = str(claims.get("email") or "")
     given = [str(claims.get("preferred_username") or ""), mail.partition("@")[0]]
     composed = (unicodedata.normalize("NFKC", text) for text in given)
-    # User names have no combining marks, and without them a name in Hindi or Thai is no name.
+    # User names have no combining marks, and without them a name in Hindi or Thai is meaningless.
     whole = (text for text in composed if not any(unicodedata.category(sign)[0] == "M" for sign in text))
     names = (clip(_FOREIGN.sub("-", text).strip("-"), _MAX_NAME) for text in whole)
     name = next(filter(None, names), "person")
@@ -123,7 +123,7 @@ def _names(claims: Mapping[str, Any]) -> Iterator[str]:
 def _take_names(user: User, claims: Mapping[str, Any]) -> None:
     """Store the person's names and verified mail address, as far as the user model has fields for them."""
     form = NameForm({field: claims.get(claim) for field, claim in _CLAIMS.items()})
-    form.is_valid()  # a name that no one may choose is left out
+    form.is_valid()  # a name that people could not choose is omitted
     changed = [field for field in name_fields() if form.cleaned_data.get(field)]
     for field in changed:
         setattr(user, field, form.cleaned_data[field])
@@ -147,10 +147,10 @@ MISSING: Final = "groups_missing"
 
 
 def follow_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the memberships from the directory equal to the person's groups; return what to tell, if anything.
+    """Make the memberships from the directory match the person's groups; return a warning, if any.
 
-    A claim that is missing or no list, such as the link that providers send in place of a long one, changes
-    nothing.
+    A claim that is missing or not a list, such as the link that providers send instead of a long list,
+    changes nothing.
     """
     rules = group_rules()
     if not any(rule.provider == provider.id for rule in rules):
@@ -158,7 +158,7 @@ def follow_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> 
     groups = claims.get(provider.groups_claim)
     if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
         extra = {"account": user.get_username(), "provider": provider.id}
-        logger.warning("the provider sent no usable groups: roles stay as they are", extra=extra)
+        logger.warning("the provider sent no usable groups: roles are unchanged", extra=extra)
         return {"warnings": [MISSING]}
     wanted = roles_of(rules, provider.id, groups)
     elsewhere = {rule.workspace for rule in rules if rule.provider != provider.id}
@@ -184,7 +184,7 @@ def roles_of(rules: Iterable[GroupRule], provider_id: str, groups: Iterable[str]
 
 @events.transaction()
 def _follow(user: User, workspace_id: str, role: Role | None) -> bool:
-    """Give, change or end a membership from the directory; return False if a last admin had to stay."""
+    """Create, change or end a membership from the directory; return False if a last admin had to stay."""
     workspace = Workspace.objects.locked().filter(pk=workspace_id).first()
     if workspace is None:
         logger.warning(

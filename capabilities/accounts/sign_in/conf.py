@@ -28,17 +28,17 @@ def takes_passwords() -> bool:
 
 
 def takes_password_of(user: Any) -> bool:
-    """Return whether a person signs in with a password: where single sign-on is a must, superusers alone."""
+    """Return whether a person can sign in with a password: with required single sign-on, only superusers."""
     return user.has_usable_password() and (takes_passwords() or user.is_superuser)
 
 
 def idle() -> datetime.timedelta:
-    """Return how long a session stays open without a request."""
+    """Return the seconds for which a session stays open without a request."""
     return datetime.timedelta(hours=settings.EDITOR_SESSION_IDLE)
 
 
 def key_days() -> float | None:
-    """Return after how many days without a sign-in of its owner a key is refused; None for never."""
+    """Return the days without a sign-in of its owner after which a key is refused; None for never."""
     days: float | None = settings.EDITOR_KEYS_NEED_SIGN_IN_DAYS
     if days is None:
         return _DAYS_WITH_SSO if takes_providers() else None
@@ -47,7 +47,7 @@ def key_days() -> float | None:
 
 def _check_oidc(name: str, _value: Any) -> None:
     if providers.providers() and find_spec("jwt") is None:
-        raise ImproperlyConfigured(f"{name} needs what editor-server[sso] installs, and PyJWT is not there.")
+        raise ImproperlyConfigured(f"{name} needs the packages of editor-server[sso], and PyJWT is missing.")
 
 
 def _check_sign_in(name: str, value: Any) -> None:
@@ -74,7 +74,7 @@ def check_directory(**_options: Any) -> list[checks.CheckMessage]:
         if not providers.providers() or providers.provider_of_directory() is not None:
             return []
     except ImproperlyConfigured:
-        return []  # the check of EDITOR_OIDC says why
+        return []  # the check of EDITOR_OIDC reports the reason
     message = "EDITOR_OIDC names several providers, so none is linked to accounts that a directory makes."
     hint = "Set EDITOR_DIRECTORY_PROVIDER to the id of the provider that belongs to the directory."
     return [checks.Warning(message, hint=hint, id="company.W001")]

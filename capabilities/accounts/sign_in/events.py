@@ -28,10 +28,10 @@ def record(
     by_themselves: bool = True,
     **detail: Any,
 ) -> None:
-    """Record an event about the sign-in of a person; None if it is not known whose it was.
+    """Record an event about the sign-in of a person; None if the person is unknown.
 
-    It was done by the person, unless `by` says otherwise; `by_themselves` is False while it is not certain
-    that the person acted. `detail` never holds a token.
+    The actor is the person unless `by` is given; `by_themselves` is False if the person may not have acted.
+    `detail` never contains a token.
     """
     by = by or (caller_for(user) if user is not None and by_themselves else APPLICATION)
     if user is not None:
@@ -65,7 +65,7 @@ _REASONS: Final = {
     "provider_unavailable": gettext_lazy("the provider could not be reached"),
     "taken": gettext_lazy("the identity belongs to another account"),
 }
-"""Why a sign-in failed. The other codes are about an answer of a provider that was not valid."""
+"""Why a sign-in failed. The other codes are about invalid answers of a provider."""
 
 
 def _sign_in(event: Event, names: Names) -> Sentence:

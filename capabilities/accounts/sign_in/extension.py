@@ -1,4 +1,4 @@
-"""What this adds to the studio."""
+"""The application's additions to the studio."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The code flow of OpenID Connect, with PKCE, state and nonce: from an address to a verified person.
 
 The rules are those of OpenID Connect Core, sections 3.1.2 and 3.1.3.7. PyJWT checks signatures and claims;
-this module fetches what it needs for that, and refuses everything else. It knows no accounts or sessions.
+this module fetches the keys and metadata, and refuses everything else. It is independent of accounts and
+sessions.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ ALGORITHMS: Final = frozenset(
 )
 """Signatures that only the provider can make: neither `none`, nor those with the client's secret."""
 LEEWAY: Final = 30
-"""By how many seconds the clocks of the provider and of this machine may differ."""
+"""The allowed difference in seconds between the provider's clock and this machine's."""
 KEPT_FOR: Final = 600.0
-"""Seconds for which what a provider publishes about itself is not asked again."""
+"""Seconds for which a provider's published metadata is cached."""
 ASK_AGAIN_AFTER: Final = 10.0
-"""Seconds after which an unknown key makes it worth asking for the keys again."""
+"""Seconds after which an unknown key causes the keys to be fetched again."""
 MAX_SUBJECT: Final = 255
 MAX_ANSWER: Final = 4 * 2**20
-"""Bytes of the largest answer that is read."""
+"""The maximum size of an answer in bytes."""
 _TIMEOUT: Final = 5.0
 
 
 class SignInRefused(Exception):
-    """A sign-in that is refused, with a code that says why; it holds no part of a token."""
+    """A refused sign-in, with the code of the reason; it contains no part of a token."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -50,7 +51,7 @@ class SignInRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A sign-in that has begun: what this side has to remember until the answer."""
+    """A pending sign-in: the values to verify its answer."""
 
     state: str
     nonce: str
@@ -59,7 +60,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class _Published:
-    """What a provider publishes about itself, and when it was asked."""
+    """The published metadata of a provider, and when it was fetched."""
 
     configuration: Mapping[str, Any]
     keys: list[Any]
@@ -74,10 +75,10 @@ def forget() -> None:
 
 
 def begin(provider: Provider, callback: str, *, again: bool = False) -> tuple[str, Request]:
-    """Return the address at the provider where a person signs in, and what to remember until they come back.
+    """Return the address at the provider where a person signs in, and the values to verify the answer.
 
-    With `again` the provider asks for credentials even of people that it knows. Raises `SignInRefused` if the
-    provider cannot be reached.
+    With `again` the provider asks for credentials even if the person has a session there. Raises
+    `SignInRefused` if the provider cannot be reached.
     """
     request = Request(
         state=secrets.token_urlsafe(24), nonce=secrets.token_urlsafe(24), verifier=secrets.token_urlsafe(48)
@@ -101,8 +102,7 @@ def begin(provider: Provider, callback: str, *, again: bool = False) -> tuple[st
 def finish(provider: Provider, request: Request, code: str, callback: str) -> dict[str, Any]:
     """Exchange the code for a token, and return its verified claims; raises `SignInRefused`.
 
-    Claims that the token leaves out are completed from the provider's answer about the person, if it is about
-    the same subject.
+    Claims missing in the token are completed from the provider's user info, if it is about the same subject.
     """
     tokens = _exchange(provider, request, code, callback)
     claims = verified(provider, tokens.get("id_token"), request.nonce)
@@ -116,13 +116,13 @@ def finish(provider: Provider, request: Request, code: str, callback: str) -> di
 
 
 def proved_at(claims: Mapping[str, Any]) -> float | None:
-    """Return when the person last gave credentials to the provider; None if it does not say."""
+    """Return when the person last gave credentials to the provider; None if unknown."""
     at = claims.get("auth_time")
     return float(min(at, time.time())) if isinstance(at, int | float) and at >= 0 else None
 
 
 def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
-    """Return the claims of an identity token; raises `SignInRefused` unless everything about it is right."""
+    """Return the claims of an identity token; raises `SignInRefused` unless it is valid in every respect."""
     import jwt  # noqa: PLC0415  an optional part, and only who signs in through a provider needs it
 
     if not isinstance(token, str):
@@ -195,7 +195,7 @@ def _exchange(provider: Provider, request: Request, code: str, callback: str) ->
 
 
 def _key(provider: Provider, key_id: object, algorithm: str) -> jwt.PyJWK:
-    """Return the provider's key with this id; for an unknown one its keys are fetched again, now and then."""
+    """Return the provider's key with this id; an unknown one makes it fetch the keys again, not too often."""
     known = _load_published(provider)
     found = _find(known, key_id, algorithm)
     if found is None and time.monotonic() > known.at + ASK_AGAIN_AFTER:
@@ -219,7 +219,7 @@ def _find(known: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None
         and key.get("alg", algorithm) == algorithm
         and (key_id is None or key.get("kid") == key_id)
     ]
-    if len(usable) != 1:  # without an id, only a single key is beyond doubt
+    if len(usable) != 1:  # without an id, only a single key is unambiguous
         return None
     try:
         return jwt.PyJWK.from_dict(usable[0], algorithm)
@@ -228,7 +228,7 @@ def _find(known: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None
 
 
 def _load_published(provider: Provider) -> _Published:
-    """Return what a provider publishes, from memory or from itself; raises `SignInRefused`."""
+    """Return the metadata of a provider, cached or fetched; raises `SignInRefused`."""
     known = _published.get(provider)
     if known is not None and time.monotonic() < known.at + KEPT_FOR:
         return known
@@ -255,10 +255,10 @@ def _endpoint(known: _Published, name: str) -> str:
 def _ask(
     method: str, address: str, *, refused: str = "provider_unavailable", headers: Any = None, **sent: Any
 ) -> dict[str, Any]:
-    """Return the JSON object that a provider answers with; raises `SignInRefused` for any other answer.
+    """Return the JSON object in a provider's answer; raises `SignInRefused` for any other answer.
 
-    `refused` is its code where the provider refuses the request. An answer is read as it is sent, because a
-    compressed one could grow to any size, and its parts may come late, but not for ever.
+    `refused` is the code for a refusal by the provider. Answers are read without decompression, because a
+    compressed one could grow to any size, and within a total time.
     """
     import httpx2  # noqa: PLC0415  only sign-ins need it
 

@@ -1,4 +1,4 @@
-"""The identity providers of the settings, and which groups there give which roles here."""
+"""The identity providers of the settings, and the rules that map their groups to roles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Provider:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupRule:
-    """Members of a group of a provider have this role in a workspace."""
+    """A rule: members of a provider's group have this role in a workspace."""
 
     provider: str
     group: str
@@ -50,8 +50,8 @@ def providers() -> Mapping[str, Provider]:
 def provider_of_directory() -> str | None:
     """Return the id of the provider whose subjects are the external ids of the directory.
 
-    It is the named, or the only one. None if several are there and none is named: a subject of one may be
-    someone else at another.
+    It is the named or the only provider. None if there are several and none is named, because their subjects
+    may collide.
     """
     if settings.EDITOR_DIRECTORY_PROVIDER:
         return str(settings.EDITOR_DIRECTORY_PROVIDER)
@@ -93,13 +93,13 @@ def _group_rules(text: str) -> Sequence[GroupRule]:
 
 
 def _read_list(setting: str, text: str, read: Callable[[str, dict[str, Any]], _T]) -> list[_T]:
-    """Return what a setting lists as JSON objects."""
+    """Return the JSON objects in a setting."""
     if not text:
         return []
     try:
         given = json.loads(text)
     except ValueError as error:
-        raise ImproperlyConfigured(f"{setting} is no valid JSON: {error}.") from None
+        raise ImproperlyConfigured(f"{setting} is not valid JSON: {error}.") from None
     if not isinstance(given, list) or not all(isinstance(entry, dict) for entry in given):
         raise ImproperlyConfigured(f"{setting} has to be a list of JSON objects.")
     return [read(f"{setting}[{number}]", entry) for number, entry in enumerate(given)]
@@ -151,7 +151,7 @@ def _texts(
     """Return the members that are texts; raises `ImproperlyConfigured` for others, and for unknown ones."""
     for name in names:
         if not isinstance(given.get(name), str) or not given[name].strip():
-            raise ImproperlyConfigured(f"{where}.{name} is missing, or no text.")
+            raise ImproperlyConfigured(f"{where}.{name} is missing or not a text.")
     unknown = sorted(set(given) - {*names, *more})
     if unknown:
         raise ImproperlyConfigured(f"{where}.{unknown[0]} is not known.")

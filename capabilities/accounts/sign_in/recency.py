@@ -1,4 +1,4 @@
-"""Whether the person of a session has proved lately who they are."""
+"""Whether the person of a session has recently confirmed their identity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from versioning.domain.errors import Forbidden
 
 MINUTES: Final = 10
 CONFIRMED: Final = "company.confirmed_at"
-"""The key in a session for when the person last proved who they are, in seconds since 1970."""
+"""The session key for the time of the last confirmation, in seconds since 1970."""
 
 
 class ConfirmationNeeded(Forbidden):
@@ -26,13 +26,13 @@ class ConfirmationNeeded(Forbidden):
 
 
 def is_recent(request: HttpRequest) -> bool:
-    """Return whether the person of the session has proved within ten minutes who they are."""
+    """Return whether the person of the session has confirmed their identity within ten minutes."""
     confirmed_at: float = request.session.get(CONFIRMED, 0.0)
     return time.time() - confirmed_at < MINUTES * 60
 
 
 def require_recent(request: HttpRequest) -> None:
-    """Raise `ConfirmationNeeded` for a session in which the person has to confirm who they are."""
-    has_page = apps.is_installed("studio")  # where one confirms it
+    """Raise `ConfirmationNeeded` for a session in which the person has to confirm their identity."""
+    has_page = apps.is_installed("studio")  # the page for confirming
     if has_page and BACKEND_SESSION_KEY in request.session and not is_recent(request):
         raise ConfirmationNeeded

@@ -1,4 +1,4 @@
-"""The sessions of people: where they are signed in, when each was used last, and ending them."""
+"""The sessions of people: listing them with their last use, and ending them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 DETAIL: Final = "sign_in_detail"
-"""The attribute of a request with what else the log says about its sign-in."""
+"""The attribute of a request with the log detail of its sign-in."""
 PROVED_AT: Final = "sign_in_proved_at"
-"""The attribute of a request with when the person gave credentials, if that was not with this request."""
+"""The attribute of a request with the time of the credentials, if that was before this request."""
 _SEEN: Final = "company.seen_at"
 _ROW: Final = "company.session"
 _STEPS: Final = 100
-"""A session is prolonged when a hundredth of its time has passed: few requests write."""
+"""A session is extended when a hundredth of its time has passed, so that few requests write."""
 
 
 def confirm(request: HttpRequest) -> None:
@@ -43,7 +43,7 @@ def confirm(request: HttpRequest) -> None:
 
 
 def list_sessions(user: User) -> list[OpenSession]:
-    """Return the sessions in which a person is signed in, the one used last at the front."""
+    """Return the sessions in which a person is signed in, most recently used first."""
     store = session_store()()
     rows = OpenSession.objects.filter(user=user, seen_at__gte=timezone.now() - idle()).order_by(
         "-seen_at", "pk"
@@ -67,7 +67,7 @@ def end_all(user: User, *, but: str | None = None) -> int:
 
 
 def keep_open(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware that prolongs the session of a person who goes on working, seldom enough to cost nothing."""
+    """Middleware that extends the session of an active person, seldom enough to cost almost nothing."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -95,7 +95,7 @@ def _keep_open(session: Any) -> None:
 def _note_sign_in(request: HttpRequest, user: User, **_signal: Any) -> None:
     now = time.time()
     request.session[_SEEN] = now
-    # A provider may have known the person for hours, and asked for nothing.
+    # The provider may have used a session of many hours without asking for credentials.
     proved_at = getattr(request, PROVED_AT, None)
     request.session[CONFIRMED] = now if proved_at is None else proved_at
     request.session.set_expiry(int(idle().total_seconds()))
@@ -112,7 +112,7 @@ def _note_sign_in(request: HttpRequest, user: User, **_signal: Any) -> None:
     )
     request.session[_ROW] = row.pk
     method = getattr(request, METHOD, None)
-    if method is not None:  # what has signed in otherwise, such as a project's own pages, has its own log
+    if method is not None:  # other sign-ins, such as those of a project's own pages, have their own log
         record("signIn.succeeded", user, method=method, **getattr(request, DETAIL, {}))
 
 
@@ -122,14 +122,14 @@ def _note_sign_out(request: HttpRequest | None, **_signal: Any) -> None:
 
 
 def _note_failure(request: HttpRequest | None, credentials: dict[str, Any], **_signal: Any) -> None:
-    """Record a wrong password for an account; a name that no account has may itself be a password."""
+    """Record a wrong password for an account, but not for an unknown name, which may be a password."""
     user = account(str(credentials.get("username") or ""))
     if request is not None and user is not None:
         record("signIn.failed", user, by_themselves=False, method="password", reason="password")
 
 
 def _note_account(instance: User, **_signal: Any) -> None:
-    """End the sessions of an account that is switched off: they do not come back with it."""
+    """End the sessions of a deactivated account, so that they do not return with a reactivation."""
     if not instance.is_active:
         end(list(OpenSession.objects.filter(user=instance)), of=instance, by_themselves=False)
 
@@ -150,7 +150,7 @@ _BROWSERS: Final = (
     ("CriOS/", "Chrome"),
     ("Safari/", "Safari"),
 )
-"""What tells them apart; each pretends to be those below it, too."""
+"""The marks of browsers in order: each also claims to be those below it."""
 _SYSTEMS: Final = (
     ("iPhone", "iPhone"),
     ("iPad", "iPad"),
@@ -163,7 +163,7 @@ _SYSTEMS: Final = (
 
 
 def in_words(user_agent: str) -> str:
-    """Return the browser and its system, "Firefox on Windows"; what it said, if it is no known browser."""
+    """Return the browser and its system, "Firefox on Windows"; the raw text if the browser is unknown."""
     browser = next((name for sign, name in _BROWSERS if sign in user_agent), "")
     system = next((name for sign, name in _SYSTEMS if sign in user_agent), "")
     if browser and system:
@@ -172,9 +172,10 @@ def in_words(user_agent: str) -> str:
 
 
 def active_until(key: ApiKey) -> datetime.datetime | None:
-    """Return until when the owner of a key counts as active: so many days after the last sign-in.
+    """Return when the owner of a key stops counting as active: some days after the last sign-in.
 
-    Who has never signed in counts from when the account was made. Service accounts cannot sign in: exempt.
+    Without a sign-in, the days count from the creation of the account. Service accounts are exempt, because
+    they cannot sign in.
     """
     days, owner = key_days(), key.owner
     if days is None or Membership.objects.filter(user=owner, is_service=True).exists():

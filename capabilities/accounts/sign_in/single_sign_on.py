@@ -1,4 +1,4 @@
-"""Signing in through a provider: the two addresses that a browser visits, and what happens in between."""
+"""Signing in through a provider: the two addresses that a browser visits."""
 
 from __future__ import annotations
 
@@ -102,10 +102,10 @@ SIGN_IN: Final = "sign in"
 LINK: Final = "link"
 CONFIRM: Final = "confirm"
 _BEGUN: Final = "company.begun"
-"""The key in a session for the sign-ins that have begun in it, by their state."""
+"""The session key for pending sign-ins, by their state."""
 _MOST: Final = 5
 _PATIENCE: Final = 600.0
-"""Seconds that a person has to sign in at the provider."""
+"""The seconds that a person has to sign in at the provider."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class Begun:
     purpose: str
     next: str
     user: str
-    """The primary key of the person who was signed in; empty if no one was."""
+    """The primary key of the signed-in person; empty without one."""
     at: float
     nonce: str
     verifier: str
@@ -136,7 +136,7 @@ def ways(next_url: str) -> list[Link]:
 
 
 def ways_to_confirm(user: Any, next_url: str) -> list[Link]:
-    """Return the links through which a person shows again who they are at a provider."""
+    """Return the links through which a person confirms their identity at a provider."""
     linked = set(accounts.list_issuers(user))
     return [
         Link(
@@ -153,7 +153,7 @@ def _address(provider_id: str, next_url: str, **more: str) -> str:
 
 
 def begin(request: HttpRequest, provider: Provider, purpose: str, next_url: str) -> str:
-    """Remember in the session that a sign-in begins, and return the address at the provider."""
+    """Record in the session that a sign-in begins, and return the address at the provider."""
     address, sent = oidc.begin(provider, _callback(request, provider), again=purpose == CONFIRM)
     begun: dict[str, Any] = request.session.get(_BEGUN, {})
     newest = sorted(begun.items(), key=lambda one: one[1]["at"])[-_MOST + 1 :]
@@ -166,7 +166,7 @@ def begin(request: HttpRequest, provider: Provider, purpose: str, next_url: str)
         nonce=sent.nonce,
         verifier=sent.verifier,
     )
-    if request.session.is_empty():  # anyone can begin: of those who do not go on, little is left
+    if request.session.is_empty():  # anyone can begin: unfinished sign-ins leave little data
         request.session.set_expiry(int(_PATIENCE))
     request.session[_BEGUN] = {**dict(newest), sent.state: asdict(made)}
     return address
@@ -178,7 +178,7 @@ def _callback(request: HttpRequest, provider: Provider) -> str:
 
 @method_decorator(never_cache, name="dispatch")
 class SingleSignOnView(View):
-    """What both addresses share: the provider, and the page that says why a sign-in is refused."""
+    """The base of both addresses: the provider, and the page about a refused sign-in."""
 
     http_method_names = ["get"]
 
@@ -196,7 +196,10 @@ class SingleSignOnView(View):
     def refused(self, code: str) -> HttpResponse:
         about: dict[str, Any] = {"provider": self.provider.id, "reason": code}
         logger.warning("a sign-in was refused", extra={**about, "address": client_address(self.request)})
-        if code not in {"state", "too_many"}:  # these cost the sender nothing, so they could fill the log
+        if code not in {
+            "state",
+            "too_many",
+        }:  # senders can cause these at no cost, so they could fill the log
             record("signIn.failed", self.known, by_themselves=False, method="sso", **about)
         return refusal_page(self.request, code, self.provider.name)
 
@@ -205,13 +208,13 @@ class BeginView(SingleSignOnView):
     """`/studio/sso/:id/`: leads to the provider."""
 
     def get(self, request: HttpRequest, provider: str) -> HttpResponse:
-        """Redirect to the provider; with `again`, a person who is signed in confirms who they are."""
+        """Redirect to the provider; with `again`, a signed-in person confirms their identity."""
         purpose = CONFIRM if "again" in request.GET and request.user.is_authenticated else SIGN_IN
         return HttpResponseRedirect(begin(request, self.provider, purpose, request.GET.get("next", "")))
 
 
 class CallbackView(SingleSignOnView):
-    """`/studio/sso/:id/callback/`: where the provider sends people back to."""
+    """`/studio/sso/:id/callback/`: the address to which the provider returns people."""
 
     def get(self, request: HttpRequest, provider: str) -> HttpResponse:
         address = client_address(request)
@@ -234,7 +237,7 @@ class CallbackView(SingleSignOnView):
         return answer
 
     def _take_begun(self) -> Begun:
-        """Return the sign-in that this is the answer to, once."""
+        """Return the pending sign-in for this answer, once."""
         waiting: dict[str, Any] = self.request.session.get(_BEGUN, {})
         found = waiting.pop(self.request.GET.get("state", ""), None)
         if found is None or found["provider"] != self.provider.id or time.time() > found["at"] + _PATIENCE:

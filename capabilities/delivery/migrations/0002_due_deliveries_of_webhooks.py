@@ -1,4 +1,4 @@
-"""Find what is due to a webhook, however much it has received before."""
+"""Find the due deliveries of a webhook, regardless of the number of earlier ones."""
 
 from django.db import migrations, models
 

@@ -172,7 +172,7 @@ class ItemViewSet(EditorViewSet):
         return Response(self.dump(added.revisions), status=201 if added.created else 200)
 
     def destroy_batch(self, request: Request, id: str) -> Response:
-        """Delete items, as one version; what is no item is left out of the count."""
+        """Delete items, as one version; ids without an item do not count."""
         count = Datasets.remove(id, schemas.ItemIds.read(request)["itemIds"], by=self.caller)
         return Response(self.dump(count))
 
@@ -186,14 +186,14 @@ class ItemViewSet(EditorViewSet):
         return Response(self.dump(Datasets.change_item(id, item, changes, by=self.caller)))
 
     def destroy(self, request: Request, id: str, item: str) -> Response:
-        """Delete an item; earlier versions keep it."""
+        """Delete an item; earlier versions still have it."""
         Nothing.read(request)
         if not Datasets.remove(id, [item], by=self.caller):
             raise NotFound
         return Response(self.dump("The item is deleted."))
 
     def purge(self, request: Request, id: str, item: str) -> Response:
-        """Remove the content of an item from all versions, for good."""
+        """Remove the content of an item from all versions permanently."""
         Nothing.read(request)
         Datasets.purge(id, item, by=self.caller)
         return Response(self.dump("The content of the item is removed."))
@@ -222,12 +222,12 @@ _SENT_AT_ONCE: Final = 64 * 1024
 
 
 class UnsupportedRoute(VersioningError):
-    """The peer has this, and the editor does not."""
+    """An operation of the peer that the editor does not support."""
 
     code = "not_implemented"
 
     def __init__(self) -> None:
-        super().__init__(Message("The editor does not do this."))
+        super().__init__(Message("The editor does not support this."))
 
 
 errors.STATUS |= {ItemTooLarge: 413, UnsupportedRoute: 501}
@@ -249,9 +249,9 @@ class DatasetFileViewSet(EditorViewSet):
     paths = {"id": _DATASET}
 
     def upload(self, request: Request, id: str) -> Response:
-        """Add the items of a file that are not there yet, all of them or none."""
+        """Add the new items of a file: all of them or none."""
         media_type = request.content_type.partition(";")[0].strip().lower()
-        if media_type.startswith("multipart/"):  # a form with the file in it
+        if media_type.startswith("multipart/"):  # a form that contains the file
             raise UnsupportedMediaType(media_type)
         body: bytes = request._request.body  # noqa: SLF001  as it was sent, with any content type
         if len(body) > settings.EDITOR_MAX_BODY:
@@ -271,7 +271,7 @@ class DatasetFileViewSet(EditorViewSet):
         return Response(self.dump(done))
 
     def export(self, request: Request, id: str) -> HttpResponseBase:
-        """Send the items as a file."""
+        """Stream the items as a file."""
         query = request.query_params
         name = query.get("format", "jsonl")
         return export_response(id, name, version=number_in(query, "version", None), by=self.caller)
@@ -286,13 +286,13 @@ def export_response(dataset_id: str, name: str, *, version: int | None, by: Any)
 
 
 def file_answer(parts: Iterator[str], file_name: str, media_type: str) -> StreamingHttpResponse:
-    """Return the answer with a file, sent little by little."""
+    """Return the answer that streams a file."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file_name, safe='')}"}
     return StreamingHttpResponse(_join_parts(parts), content_type=media_type, headers=headers)
 
 
 def _join_parts(parts: Iterator[str]) -> Iterator[str]:
-    """Yield the same text in longer parts: a server sends a long one in the time of a short one."""
+    """Yield the same text in longer parts, because a server sends a long one as fast as a short one."""
     held: list[str] = []
     size = 0
     for part in parts:
@@ -305,7 +305,7 @@ def _join_parts(parts: Iterator[str]) -> Iterator[str]:
 
 
 class ModelWorkViewSet(EditorViewSet):
-    """What a model would do with datasets."""
+    """Operations on datasets by a model, which the editor does not support."""
 
     job = "Evaluate"
     subject = "dataset"

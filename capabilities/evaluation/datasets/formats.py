@@ -1,16 +1,18 @@
 """The formats of files with items: JSON Lines, promptfoo's test cases, and CSV. Pure.
 
-Test cases: `vars` are the input, an assertion of equality has the ground truth. What items have no place for
-(other assertions, a description, options) stays as it is in their metadata; what test cases have no place
-for is exported in theirs. Nothing in a file is executed, and no other file is read. promptfoo runs what it
-reads: an export holds data alone. What it would run (templates, references to files, assertions that are
-code) stands in the metadata of the test case, as JSON in a text, which an import reads.
+Test cases: `vars` are the input, an assertion of equality has the ground truth. Members of test cases that
+items lack (other assertions, a description, options) are stored unchanged in the item's metadata; members of
+items that test cases lack are exported in theirs. Nothing in a file is executed, and no other file is read.
+promptfoo executes its input, so an export contains only data. Parts that it would execute (templates,
+references to files, assertions with code) are in the metadata of the test case, as JSON in a text, which an
+import reads.
 
 CSV: a header, and a row for each item. A column is `input`, `groundTruth`, `externalId`, `metadata.<key>` or
-`requestContext.<key>`; every other column is a member of the input. An export has a column `id`, too, and
-one such as `__toolMocks` for what these columns cannot say. Cells are as people write them
-(`versioning.domain.texts`). One that a spreadsheet would run, or that begins with an apostrophe, has an
-apostrophe before it. Encodings and separators are found by `editor_client.shared.tables`, as for all tables.
+`requestContext.<key>`; every other column is a member of the input. An export also has a column `id`, and
+columns such as `__toolMocks` for values that other columns cannot represent. Cells are as people write them
+(`versioning.domain.texts`). A cell that a spreadsheet would run, or that begins with an apostrophe, is
+preceded by an apostrophe. Encodings and separators are found by `editor_client.shared.tables`, as for all
+tables.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ MEMBERS: Final = (
 
 
 class Row(NamedTuple):
-    """A row of a file: its number, from 1 on, with the item in it, or with what is wrong with it."""
+    """A row of a file: its number, from 1, with its item or its issues."""
 
     number: int
     item: dict[str, Any] = {}
@@ -52,7 +54,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """How items are written to files and read from them."""
+    """A format of files with items."""
 
     media_type: str
     suffix: str
@@ -63,7 +65,7 @@ class Format:
 
 
 def make_row(number: int, make: Callable[[], dict[str, Any]]) -> Row:
-    """Return the row with the item that is made, or with the issues that this raises."""
+    """Return the row with the new item, or with the issues raised for it."""
     try:
         return Row(number, make())
     except Invalid as error:
@@ -83,9 +85,9 @@ def _read_json_lines(text: str) -> Iterator[Row]:
 
 
 _ITEM_MEMBERS: Final = "__editor"
-"""The member of a test case's metadata with what test cases have no place for, as JSON in a text."""
+"""The member of a test case's metadata for data that test cases cannot represent, as JSON in a text."""
 _TEST_MEMBERS: Final = "promptfoo"
-"""The member of an item's metadata with what items have no place for."""
+"""The member of an item's metadata for data that items cannot represent."""
 _REFERENCES: Final = ("equals", "similar", "levenshtein")
 """The assertions that compare with a reference."""
 _READ: Final = frozenset({"vars", "assert", "metadata"})
@@ -96,7 +98,7 @@ _OPTIONS: Final = frozenset({"disableVarExpansion"})
 _ASSERTION: Final = frozenset({"type", "value", "threshold", "weight", "metric"})
 _FILE: Final = "file://"
 MAX_MEMBERS: Final = 1_000_000
-"""The values of all test cases together, with those that each repeats."""
+"""The maximum number of values in all test cases, including repeated defaults."""
 
 Json = dict[str, Any]
 
@@ -114,7 +116,7 @@ def _read_promptfoo(text: str) -> Iterator[Row]:
             message = Message("a dataset has at most {limit} items", limit=dataset_items.MAX_ITEMS)
             raise Invalid.field("tests", message, code="too_many_items")
         if size > MAX_MEMBERS:
-            raise Invalid.field("tests", Message("are too large with all that they repeat"))
+            raise Invalid.field("tests", Message("are too large with the repeated defaults"))
         yield make_row(number, partial(_read_test_case, case))
 
 
@@ -218,7 +220,7 @@ def _write_test_case(item: IdentifiedItem) -> Json:
         options = test["options"] if isinstance(test.get("options"), dict) else {}
         test["options"] = {**options, "disableVarExpansion": True}
     if isinstance(kept.get("assert"), list):
-        comparing = promptfoo.TYPES - promptfoo.CODE_TYPES  # it runs nothing of these
+        comparing = promptfoo.TYPES - promptfoo.CODE_TYPES  # promptfoo runs none of these
         test["assert"] = [
             assertion
             for assertion in kept["assert"]
@@ -236,7 +238,7 @@ def _write_test_case(item: IdentifiedItem) -> Json:
         metadata = {}
     try:
         read = _read_test_case({**test, "metadata": dict(metadata)})
-    except Invalid:  # by what is kept, which anyone may have written
+    except Invalid:  # by stored data, which any user may have written
         return {"vars": {}, "metadata": {_ITEM_MEMBERS: promptfoo.data_text(item)}}
     own = {
         name: value
@@ -249,16 +251,16 @@ def _write_test_case(item: IdentifiedItem) -> Json:
 
 
 MAX_COLUMNS: Final = 200
-"""The keys of metadata and request contexts that get columns of their own in an export."""
+"""The maximum number of keys of metadata and request contexts with their own columns in an export."""
 _IDS: Final = ("id", "externalId")
 _OPEN: Final = ("metadata", "requestContext")
 _WHOLE: Final = "__"
 WHOLES: Final = {f"{_WHOLE}{member}": member for member in MEMBERS}
-"""The members of an item by the names of the columns that hold all of one."""
+"""The members of an item by the names of columns with the whole member."""
 TAGS: Final = "tags"
 LEFT_OUT: Final = ""
 KEYED: Final = frozenset({"input", *_OPEN})
-"""The members of an item that can have members in columns of their own."""
+"""The members of an item whose members can have their own columns."""
 Type = Literal["auto", "text", "number", "commaNumber", "yesNo", "json"]
 _YES_NO: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "yes", "y", "1", "x", "ja", "j", "wahr"), True),
@@ -267,7 +269,7 @@ _YES_NO: Final[Mapping[str, bool]] = {
 
 
 class Column(NamedTuple):
-    """What becomes of a column."""
+    """The use of a column."""
 
     member: str
     """The member of the item, `tags`, the name of a column with a whole member, or `LEFT_OUT`."""
@@ -277,23 +279,23 @@ class Column(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the column in a file, as messages have it."""
+        """The name of the column in a file, for messages."""
         if self.key is None:
             return self.member
         return self.key if self.member == "input" else f"{self.member}.{self.key}"
 
     @property
     def place(self) -> tuple[str, str | None]:
-        """The member of the item where its values go, and the name in it; None for all of the member."""
+        """The target of its values: a member of the item, and the name in it; None for the whole member."""
         if self.member == TAGS:
             return "metadata", tags.MEMBER
         return WHOLES.get(self.member, self.member), self.key
 
     def value(self, cell: str) -> Any:
         """Return the value of a cell that is not empty; raises `Invalid`."""
-        is_escaped = cell.startswith("'") and cell[1:].startswith(ESCAPED)  # as an export writes it
+        is_escaped = cell.startswith("'") and cell[1:].startswith(ESCAPED)  # in the form of an export
         text = cell[1:] if is_escaped else cell
-        if self.member in _IDS:  # which may look like a number
+        if self.member in _IDS:  # it may look like a number
             value = typed_cell(text)
             return value if isinstance(value, str) else text
         try:
@@ -310,17 +312,17 @@ _UNNAMED: Final = Column("input", "")
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How a person wants a table to be read, where its header does not say it."""
+    """The settings for reading a table that its header does not give."""
 
     separator: str = ""
-    """`ONE_COLUMN` for none; by default it is looked for."""
+    """`ONE_COLUMN` for none; detected by default."""
     has_header: bool = True
     columns: Sequence[Column] | None = None
-    """By default those that the header names."""
+    """By default the columns of the header."""
 
 
 def find_column(name: str) -> Column:
-    """Return what becomes of the column with this name; one without a name must be empty."""
+    """Return the use of the column with this name; one without a name must be empty."""
     before, dot, key = name.partition(".")
     if name in _IDS or name in {"input", "groundTruth"} or name in WHOLES:
         return Column(name)
@@ -332,7 +334,7 @@ def find_column(name: str) -> Column:
 def parse_table(text: str, layout: Layout, *, is_known: Callable[[str], bool] | None = None) -> Table:
     """Return the table in a text; raises `Invalid`.
 
-    Names that are known, by default those of the API, tell which separator is right.
+    Known names, by default those of the API, determine the separator.
     """
 
     def is_of_api(name: str) -> bool:
@@ -344,7 +346,7 @@ def parse_table(text: str, layout: Layout, *, is_known: Callable[[str], bool] | 
 
 
 def parse_rows(text: str, layout: Layout) -> Iterator[Row]:
-    """Yield the rows of a table, read as a person wants it; raises `Invalid`."""
+    """Yield the rows of a table, read with the person's layout; raises `Invalid`."""
     table = parse_table(text, layout)
     columns = layout.columns
     yield from read_rows(table, list(map(find_column, table.header)) if columns is None else columns)
@@ -376,14 +378,14 @@ def _read_row(columns: Sequence[Column], line: Sequence[str]) -> dict[str, Any]:
         whole = item.get(member, {})
         taken = whole.keys() & own.keys() if isinstance(whole, dict) else own.keys()
         if taken:
-            message = Message("has a value of its own, so that {name!r} cannot be a member", name=min(taken))
+            message = Message("has its own value, so {name!r} cannot be a member", name=min(taken))
             raise Invalid.field(member, message)
         item[member] = {**whole, **own}
     return item
 
 
 def _typed_values(columns: Sequence[Column], line: Sequence[str]) -> list[tuple[Column, Any]]:
-    """Return the values of a row, with what becomes of them; raises `Invalid` with all that is wrong."""
+    """Return the values of a row with their columns; raises `Invalid` with every issue."""
     if len(line) > len(columns):
         counts = {"cells": len(line), "columns": len(columns)}
         raise Invalid.field("row", Message("has {cells} cells for {columns} columns", **counts))
@@ -404,7 +406,7 @@ def _typed_values(columns: Sequence[Column], line: Sequence[str]) -> list[tuple[
 
 
 def _write_table(items: Items) -> Iterator[str]:
-    """Return the lines; the items are read twice, because the columns stand first."""
+    """Return the lines; the items are read twice, because the columns come first."""
     keys: dict[str, None] = {}
     wholes: set[str] = set()
     for item in items():
@@ -448,7 +450,7 @@ def format_cell(value: Any) -> str:
 def _parse_number(text: str, *, comma: bool) -> int | float:
     number = whole_number(text, comma=comma)
     if number is None:
-        raise Invalid.field("", Message("is no number: {text!r}", text=brief(text)))
+        raise Invalid.field("", Message("is not a number: {text!r}", text=brief(text)))
     is_short = number.adjusted() < _MAX_DIGITS or "e" not in text.casefold()
     value = int(number) if is_short and number == number.to_integral_value() else float(number)
     if (fault := canonical.fault(value)) is not None:
@@ -464,7 +466,7 @@ def _parse_yes_or_no(text: str) -> bool:
 
 
 _MAX_DIGITS: Final = 21
-"""Longer whole numbers that are written with an exponent have one in JSON, too."""
+"""Longer whole numbers with an exponent also have one in JSON."""
 _READERS: Final[Mapping[Type, Callable[[str], Any]]] = {
     "auto": typed_cell,
     "text": str,

@@ -1,4 +1,4 @@
-"""Datasets, their versions and items; every revision of an item stays as it was."""
+"""Datasets, their versions and items; a revision of an item never changes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MAX_NAME: Final = dataset_items.MAX_NAME
 PURGED: Final = dataset_items.PURGED
 """The member of the metadata of an item whose content was purged."""
 PURGED_PAYLOAD: Final = {"input": None, "metadata": {PURGED: True}}
-"""What an item holds whose content was purged."""
+"""The content of a purged item."""
 
 
 _BETWEEN_VALUES: Final = "\x1f"
 
 PURGED_TEXT: Final = canonical.dump(PURGED_PAYLOAD)
-"""What is stored of it."""
+"""The stored text of that content."""
 
 
 def searchable_values(payload: Mapping[str, Any]) -> str:
@@ -60,7 +60,7 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
     def readable_by(self, caller: Caller) -> Self:
         """Filter by the datasets of workspaces whose drafts the caller may read.
 
-        For a key that is limited to some ids, those for no targets, or for others, are missing.
+        A key that is limited to some ids gets only datasets with targets that are all among them.
         """
         rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
         return rows.filter(all_covered_by(caller, "target_keys"))
@@ -83,7 +83,7 @@ class Dataset(models.Model):
     """The ids of its targets, each between line feeds, for the filter of the list."""
     version = models.PositiveIntegerField(default=0)
     digest = models.CharField(max_length=64)
-    """Of its present items; see `capabilities.evaluation.datasets.verbs`."""
+    """The digest of its current items; see `capabilities.evaluation.datasets.verbs`."""
     items_count = models.PositiveIntegerField(default=0)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
@@ -173,7 +173,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         return rows.filter(Q(until=None) | Q(until__gt=version), version__lte=version)
 
     def with_text(self, text: str) -> Self:
-        """Filter by those that have a text in one of their values, or in the external id of the item.
+        """Filter by a text in one of the values, or in the external id of the item.
 
         Case does not count. Raises `Invalid` if the text is too long.
         """
@@ -182,25 +182,25 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         return self.filter(in_values | contains_caseless("item__external_id", text)) if text else self
 
     def purged(self) -> Self:
-        """Filter by those whose content was removed for good."""
+        """Filter by revisions whose content was purged."""
         return self.filter(payload_json=PURGED_TEXT)
 
 
 class Revision(models.Model):
-    """What an item was from one version of its dataset until another."""
+    """The content of an item from one version of its dataset to another."""
 
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="revisions")
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+")
     version = models.PositiveIntegerField()
-    """The version of the dataset since which it is so."""
+    """The first version of the dataset with this content."""
     until = models.PositiveIntegerField(null=True)
-    """The version since which it is otherwise."""
+    """The first version without this content."""
     payload_json = models.TextField()
     """The members that callers set, as they sent them."""
     search_text = models.TextField(default="", db_default="", editable=False)
-    """The key of its values, in which a search looks; empty if it was purged."""
+    """The key of its values for searches; empty if it was purged."""
     digest = models.CharField(max_length=64)
-    """Of the payload as it was before it was purged."""
+    """The digest of the original payload, even after purging."""
     is_deleted = models.BooleanField(default=False)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -220,7 +220,7 @@ class Revision(models.Model):
 
     @property
     def is_purged(self) -> bool:
-        """Whether its content was removed for good."""
+        """Whether its content was purged."""
         return self.payload_json == PURGED_TEXT
 
     @cached_property

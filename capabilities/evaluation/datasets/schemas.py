@@ -37,14 +37,14 @@ class DatasetCreate(DatasetUpdate):
 
 
 class ItemSource(RequestSchema):
-    """Where an item comes from."""
+    """The origin of an item."""
 
     type: Literal["csv", "json", "trace", "llm", "experiment-result", "candidate-screener"]
     reference_id: str = UNCHANGED
 
 
 class ToolMock(RequestSchema):
-    """What a tool answers in place of being called."""
+    """The answer of a tool, which is not called."""
 
     tool_name: NotBlank
     args: JsonObject
@@ -165,7 +165,7 @@ class ItemsAdded(ResponseSchema):
 
 
 class ItemsDeleted(ResponseSchema):
-    """How many items there were."""
+    """The number of deleted items."""
 
     success: Annotated[bool, Source(lambda _count: True)]
     deleted_count: Annotated[int, Source(lambda count: count)]
@@ -209,16 +209,16 @@ class FailedRowAnswer(ResponseSchema):
 
 
 class ImportAnswer(ResponseSchema):
-    """What an import has done, or would do."""
+    """The result of an import, or its preview."""
 
     created: int
     unchanged: int
     failed: list[FailedRowAnswer]
-    version: Annotated[int, Field(description="Of the dataset, afterwards.")]
+    version: Annotated[int, Field(description="The version of the dataset after the import.")]
 
 
 class DatasetErrorMembers(ResponseSchema):
-    """What errors of datasets say besides."""
+    """Additional members of errors about datasets."""
 
     failed: list[FailedRowAnswer] = []
     failing_items: Annotated[list[JsonObject], Field(description="The items that break a schema.")] = []

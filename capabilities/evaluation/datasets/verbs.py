@@ -1,4 +1,4 @@
-"""What people and programs do with datasets and their items: each change of items makes one version.
+"""The verbs for datasets and their items: each change of items makes one version.
 
 Every function takes the caller as `by`, and raises `NotFound` if the caller may not read the drafts of the
 workspace, `Forbidden` without the right to save.
@@ -71,7 +71,7 @@ SCHEMAS: Final = {
     "groundTruthSchema": "groundTruth",
     "requestContextSchema": "requestContext",
 }
-"""The schemas of a dataset, each with the member of its items that it is about."""
+"""The schemas of a dataset, each with the member of its items that it describes."""
 
 Payload = Mapping[str, Any]
 
@@ -95,7 +95,7 @@ class SchemaRefusal(Invalid):
 
 
 class Content(NamedTuple):
-    """What an item holds in one revision: its members, as text, and their digest."""
+    """The content of an item in one revision: its members, as text, and their digest."""
 
     payload: Payload
     text: str
@@ -105,7 +105,7 @@ class Content(NamedTuple):
 def make_content(given: Mapping[str, Any]) -> Content:
     """Return the members that make up the revision of an item, without null ones.
 
-    Raises `ItemTooLarge`, and `Invalid` for what JSON cannot hold, whichever way it came.
+    Raises `ItemTooLarge`, and `Invalid` for values that JSON cannot represent.
     """
     if (fault := canonical.fault(given)) is not None:
         place, reason = fault
@@ -123,7 +123,7 @@ def refuse_by_schemas(
 ) -> None:
     """Raise `SchemaRefusal` if an item breaks a schema of its dataset.
 
-    `places` are what issues about each item begin with; `names` limits the schemas.
+    `places` are the prefixes of issues about each item; `names` limits the schemas.
     """
     issues: list[Issue] = []
     failing = []
@@ -143,7 +143,7 @@ def refuse_by_schemas(
 def schema_refusals(
     settings: Mapping[str, Any], payload: Payload, place: str = ""
 ) -> Iterator[tuple[str, str, list[Issue]]]:
-    """Yield each schema of a dataset that an item breaks, with the member and what is wrong with it."""
+    """Yield each schema of a dataset that an item violates, with the member and the issue."""
     for name, member in SCHEMAS.items():
         schema = settings.get(name)
         if schema is None or (member != "input" and member not in payload):
@@ -157,7 +157,7 @@ def schema_refusals(
 
 
 def schema_problems(settings: Mapping[str, Any]) -> Iterator[Issue]:
-    """Yield what is wrong with the schemas of a dataset."""
+    """Yield the issues of the schemas of a dataset."""
     for name in SCHEMAS:
         problem = None if settings.get(name) is None else schema_problem(settings[name], field=name)
         if problem is not None:
@@ -171,39 +171,39 @@ EMPTY: Final = "0" * 64
 def _shift_digest(digest: str, item_id: str, payload: str, sign: int) -> str:
     """Return the digest of a dataset with one item more (`sign` 1) or less (-1).
 
-    It is the sum of a hash of each item, so that their order plays no part, and no other item is read.
+    It is the sum of a hash of each item, so it does not depend on their order, and no other item is read.
     """
     hashed = int.from_bytes(hashlib.sha256(f"{item_id}:{payload}".encode()).digest())
     return f"{(int(digest, 16) + sign * hashed) % 2**256:064x}"
 
 
 class Use(StrEnum):
-    """How something rests on a dataset, so that only who may publish changes it."""
+    """A use of a dataset by another object, so that only publishers can change the dataset."""
 
     FOLLOWED = "followed"
-    """It counts what the dataset is at the moment."""
+    """It uses the current version."""
     PINNED = "pinned"
-    """It counts one version of it."""
+    """It uses one fixed version."""
 
 
 Using = Callable[[UUID], Collection[Use]]
-"""Returns how something rests on the dataset with this id."""
+"""Returns the use of the dataset with this id."""
 _using: Final[list[Using]] = []
 
 
 def register_using(using: Using) -> None:
-    """Let datasets be changed by those who may publish alone, while something rests on them."""
+    """Restrict changes of datasets to publishers while the function returns a use."""
     require_callable(using, by="capabilities.evaluation.datasets.editing.register_using()")
     _using.append(using)
 
 
 def list_uses(dataset: Dataset) -> set[Use]:
-    """Return how something, such as a gate, rests on a dataset."""
+    """Return the uses of a dataset, such as by a gate."""
     return {use for using in _using for use in using(dataset.pk)}
 
 
 def right_to_change(dataset: Dataset) -> Right:
-    """Return the right that changes of a dataset and of its items take."""
+    """Return the right required to change a dataset and its items."""
     return Right.PUBLISH if Use.FOLLOWED in list_uses(dataset) else Right.SAVE
 
 
@@ -215,13 +215,13 @@ _T = TypeVar("_T")
 
 
 class CheckedInVain(Exception):
-    """The dataset has changed between the checks of a verb and its lock, so that they say nothing."""
+    """The dataset has changed between the checks of a verb and its lock, so the checks are void."""
 
 
 def checking_first(verb: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a verb that checks before it locks: checks take long, and a transaction that writes holds all.
+    """Decorate a verb that checks before it locks, because a writing transaction blocks others.
 
-    Where they were in vain, it is called again; in the end it raises `Conflict`.
+    If the checks are void, the verb is called again; after several attempts it raises `Conflict`.
     """
 
     @wraps(verb)
@@ -235,7 +235,7 @@ def checking_first(verb: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def refuse_other_schemas(dataset: Dataset, checked: Mapping[str, Any]) -> None:
-    """Raise `CheckedInVain` unless a dataset still has the schemas of the settings that checks went by."""
+    """Raise `CheckedInVain` unless a dataset still has the schemas that were checked."""
     if not all(canonical.same(checked.get(name), dataset.settings.get(name)) for name in SCHEMAS):
         raise CheckedInVain
 
@@ -308,7 +308,7 @@ def create_dataset(
 def change_dataset(
     datasets: Verbs, dataset_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION
 ) -> Dataset:
-    """Change the members that are given; null clears one. A new schema has to fit the present items."""
+    """Change the given members; null clears one. A new schema has to fit the current items."""
     caller = caller_of(by)
     fitting = find_dataset(dataset_id, by=caller, right=Right.SAVE)
     new_schemas = _new_schemas(fitting, changes)
@@ -333,7 +333,7 @@ def change_dataset(
 
 
 def _new_schemas(dataset: Dataset, changes: Mapping[str, Any]) -> list[str]:
-    """Return the names of the schemas that the changes make other ones; none that cannot be used."""
+    """Return the names of the schemas that the changes replace, without unusable ones."""
     if any(schema_problems(changes)):
         return []
     return [
@@ -345,7 +345,7 @@ def _new_schemas(dataset: Dataset, changes: Mapping[str, Any]) -> list[str]:
 
 @retry_on_conflict
 def delete_dataset(dataset_id: str, *, by: Who = APPLICATION) -> None:
-    """Delete a dataset with its items; raises `InUse` while something rests on it, such as a gate."""
+    """Delete a dataset with its items; raises `InUse` while it is used, such as by a gate."""
     caller = caller_of(by)
     with changing_dataset(dataset_id, caller) as dataset:
         dataset.record("deleted", caller)
@@ -356,7 +356,7 @@ def delete_dataset(dataset_id: str, *, by: Who = APPLICATION) -> None:
                 {"id": str(row.pk), "name": str(row), "kind": str(row._meta.model_name)}
                 for row in error.restricted_objects
             ]
-            # A key that is limited to ids learns of no others.
+            # A key that is limited to ids gets no other names.
             visible, hidden_count = ([], len(dependents)) if caller.id_prefix else (dependents, 0)
             names = ", ".join(dependent["name"] for dependent in visible) or "…"
             message = Message("The dataset is in use: {names}.", names=names)
@@ -367,7 +367,8 @@ def delete_dataset(dataset_id: str, *, by: Who = APPLICATION) -> None:
 def changing_dataset(dataset_id: str, by: Caller) -> Iterator[Dataset]:
     """Lock a dataset for a transaction; the caller may save in its workspace.
 
-    Where a gate follows the dataset, the caller may publish there: the dataset decides what goes live.
+    If a gate follows the dataset, the caller must have the right to publish, because the dataset then decides
+    about publishing.
     """
     with events.transaction():
         dataset = _find_among(Dataset.objects.locked(), dataset_id, by, Right.SAVE)
@@ -420,7 +421,7 @@ def _save(dataset: Dataset, *, insert: bool = False) -> None:
 
 
 _AT_ONCE: Final = 50
-"""The items that are in memory at a time; each can be a quarter of a megabyte."""
+"""The number of items in memory at a time; each can be a quarter of a megabyte."""
 
 
 def export_items(
@@ -432,8 +433,8 @@ def export_items(
 ) -> Iterator[str]:
     """Return the parts of a file with the items as of a version, or as of now, oldest first.
 
-    They stay those of that version during all changes. Raises `NotFound` for a version that does not
-    exist; the iterator raises it if the dataset is deleted before it ends.
+    They are those of that version even if the dataset changes meanwhile. Raises `NotFound` for a version that
+    does not exist; the iterator raises it if the dataset is deleted before it ends.
     """
     dataset = find_dataset(dataset_id, by=by)
     number = dataset.version if version is None else version
@@ -457,12 +458,12 @@ def _items(dataset: Dataset, version: int) -> Iterator[dict[str, Any]]:
 
 
 Purging = Callable[[UUID, UUID], object]
-"""Removes what else is known of an item, by the ids of the dataset and the item."""
+"""Removes other data about an item, by the ids of the dataset and the item."""
 _purging: Final[list[Purging]] = []
 
 
 def register_purging(purging: Purging) -> None:
-    """Add a function that is called before the content of an item is removed, in the transaction."""
+    """Register a function that is called before the content of an item is removed, in the transaction."""
     require_callable(purging, by="capabilities.evaluation.datasets.changing_items.register_purging()")
     _purging.append(purging)
 
@@ -502,7 +503,7 @@ class Batch:
         """Delete an item from this version on."""
         self.end(before)
         self.dataset.items_count -= 1
-        # What is deleted is not searched.
+        # Deleted items are not searched.
         self._revision(before.item, before.payload_json, "", before.digest, is_deleted=True)
 
     def end(self, before: Revision) -> None:
@@ -575,9 +576,9 @@ class AddedItems:
 def add_items(
     dataset_id: str, given: Sequence[Mapping[str, Any]], *, places: Sequence[str], by: Who = APPLICATION
 ) -> AddedItems:
-    """Add items: all or none. One whose external id is there with the same content stays as it is.
+    """Add items: all or none. One whose external id exists with the same content is unchanged.
 
-    `places` are what issues about each item begin with. Raises `Invalid`, `ItemTooLarge`, `SchemaRefusal` and
+    `places` are the prefixes of issues about each item. Raises `Invalid`, `ItemTooLarge`, `SchemaRefusal` and
     `ItemConflict`.
     """
     caller = caller_of(by)
@@ -628,7 +629,7 @@ class DatasetChanged(Conflict):
 
     def __init__(self, dataset: Dataset, base: int) -> None:
         super().__init__(
-            Message("This dataset has changed: it has version {now} by now.", now=dataset.version),
+            Message("This dataset has changed: its current version is {now}.", now=dataset.version),
             code="dataset_changed",
         )
         self.base = base
@@ -647,8 +648,8 @@ def save_items(
 ) -> Dataset:
     """Change, delete and add items, as one version, if the dataset still has the version `base`.
 
-    `changed` has the changes of each item by its id; the keys of `added` are what issues about new items
-    begin with. Raises `DatasetChanged`, and the errors of `add_items`.
+    `changed` has the changes of each item by its id; the keys of `added` are the prefixes of issues about new
+    items. Raises `DatasetChanged`, and the errors of `add_items`.
     """
     caller, gone = caller_of(by), set(removed)
     dataset = find_dataset(dataset_id, by=caller, right=Right.SAVE)
@@ -681,7 +682,7 @@ def save_items(
 def change_item(
     dataset_id: str, item_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION
 ) -> Revision:
-    """Change the members of an item that are given; null clears one."""
+    """Change the given members of an item; null clears one."""
     caller = caller_of(by)
     dataset = find_dataset(dataset_id, by=caller, right=Right.SAVE)
     before = find_item(dataset, item_id)
@@ -700,7 +701,7 @@ def change_item(
 
 @retry_on_conflict
 def remove_items(dataset_id: str, item_ids: Iterable[str], *, by: Who = APPLICATION) -> int:
-    """Delete items from the next version on; returns how many there were."""
+    """Delete items from the next version on; return their number."""
     caller = caller_of(by)
     ids = set(item_ids_in(item_ids))
     with changing_items(dataset_id, caller) as batch:
@@ -712,9 +713,9 @@ def remove_items(dataset_id: str, item_ids: Iterable[str], *, by: Who = APPLICAT
 
 @retry_on_conflict
 def purge_item(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
-    """Remove the content of an item from every version, for good; version and digest stay.
+    """Remove the content of an item from every version permanently; version and digest do not change.
 
-    While a gate rests on the dataset, requires the right to publish.
+    While a gate uses the dataset, this requires the right to publish.
     """
     caller = caller_of(by)
     with changing_dataset(dataset_id, caller) as dataset:
@@ -730,9 +731,9 @@ def purge_item(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
 
 
 def item_ids_in(ids: Iterable[str]) -> Iterator[UUID]:
-    """Yield those of the ids that can be one of an item."""
+    """Yield the ids that are valid for an item."""
     for item_id in ids:
-        with suppress(NotFound):  # it is no id of anything
+        with suppress(NotFound):  # it is not a valid id
             yield parse_uuid(item_id)
 
 
@@ -751,7 +752,7 @@ def by_external_id(dataset: Dataset, wanted: Iterable[str | None]) -> dict[str |
 
 
 MAX_TEXT: Final = 64 * 1024 * 1024
-"""The maximum size of all items of a file together: what a file repeats can make it many times as large."""
+"""The maximum size of all items of a file together, which repeated defaults can make many times larger."""
 
 
 class FailedRow(NamedTuple):
@@ -762,7 +763,7 @@ class FailedRow(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What is wrong with it, as one sentence."""
+        """The reason, as one sentence."""
         return "; ".join(f"{issue.field}: {issue.message}" for issue in self.issues)
 
 
@@ -783,7 +784,7 @@ class ImportRefused(Invalid):
 
 @dataclass
 class Imported:
-    """What an import does: new items, those that are there already, rows that fail, and the version after."""
+    """The result of an import: new items, duplicates, failed rows, and the new version."""
 
     created: int = 0
     unchanged: int = 0
@@ -802,7 +803,7 @@ class _FileItem(NamedTuple):
         return self.item_id is None and self.external_id is None
 
     def ids_in(self, dataset: Dataset) -> Iterator[UUID]:
-        """Yield the ids that it has here: its own, or the one that it got when it came from elsewhere."""
+        """Yield the ids under which an item can exist here: its own, or the one from an earlier import."""
         if self.item_id is not None:
             with suppress(NotFound):
                 yield parse_uuid(self.item_id)
@@ -821,15 +822,15 @@ def import_items(
     layout: Layout | None = None,
     by: Who = APPLICATION,
 ) -> Imported:
-    """Add the items of a file that are not there yet, as one version.
+    """Add the new items of a file as one version.
 
-    An item is there if its `externalId`, its `id`, or, where the file has neither, its content is. With
-    `dry_run` nothing is stored, and rows that fail are returned. Raises `ImportRefused` for those otherwise,
-    `Invalid` for a file that cannot be read, and for too many items, and `Conflict` if the schemas of the
-    dataset change again and again meanwhile.
+    An item exists if its `externalId`, its `id` or, without both in the file, its content exists. With
+    `dry_run` nothing is stored, and failing rows are returned; otherwise they raise `ImportRefused`. Raises
+    `Invalid` for an unreadable file and for too many items, and `Conflict` if the schemas of the dataset keep
+    changing meanwhile.
 
-    `encodings` are tried in turn for a file without a byte order mark (by default UTF-8 alone). `layout` says
-    how a table is read, and is for the format `csv` alone.
+    `encodings` are tried in turn for a file without a byte order mark (by default UTF-8 alone). `layout` is
+    only for the format `csv`.
     """
     caller, done = caller_of(by), Imported()
     settings = find_dataset(dataset_id, by=caller, right=Right.SAVE).settings
@@ -865,7 +866,7 @@ def _read_file_items(rows: Iterator[Row], settings: Mapping[str, Any], done: Imp
             else:
                 size += len(content.text)
                 if size > MAX_TEXT:
-                    raise Invalid.field("body", Message("holds too much"))
+                    raise Invalid.field("body", Message("is too large"))
                 yield _FileItem(row.number, item_id, item.get("externalId"), content)
                 continue
         done.failed.append(FailedRow(row.number, tuple(issues)))
@@ -883,7 +884,10 @@ def _check_file_item(item: Mapping[str, Any], item_id: Any, settings: Mapping[st
         raise Invalid.field("id", fault[1])
     raise_for_issues(ItemCreate, item)
     problem = metadata_problem(item.get("metadata"))
-    is_purged = {**item, "externalId": None} == {**PURGED_PAYLOAD, "externalId": None}  # as exports write it
+    is_purged = {**item, "externalId": None} == {
+        **PURGED_PAYLOAD,
+        "externalId": None,
+    }  # in the form of exports
     if problem is not None and not is_purged:
         raise Invalid([problem])
     content = make_content(item)
@@ -894,13 +898,13 @@ def _check_file_item(item: Mapping[str, Any], item_id: Any, settings: Mapping[st
 
 
 def _add_file_items(batch: Batch, items: Sequence[_FileItem], done: Imported) -> None:
-    """Add the items that are not there; those that are there with another content fail."""
+    """Add the new items; rows of existing items with another content fail."""
     dataset = batch.dataset
     known = by_external_id(dataset, (item.external_id for item in items))
     ids = {item_id for item in items for item_id in item.ids_in(dataset)}
     present = Revision.objects.filter(dataset=dataset, until=None, item__in=ids).select_related("item")
     by_id = {revision.item_id: revision for revision in present}
-    # How many items without an external id have the content of rows that name no item.
+    # The number of items without an external id that have the content of rows without ids.
     digests = {item.content.digest for item in items if item.is_unnamed}
     unnamed = Revision.objects.of_version(dataset).filter(digest__in=digests, item__external_id=None)
     pairs = unnamed.values_list("item", "digest") if digests else ()
@@ -912,16 +916,16 @@ def _add_file_items(batch: Batch, items: Sequence[_FileItem], done: Imported) ->
         if there is not None:
             member = "id" if item.external_id is None else "externalId"
             if there.is_deleted:
-                problem = Issue(member, Message("is that of an item that was deleted"))
+                problem = Issue(member, Message("belongs to a deleted item"))
             elif item.external_id != there.item.external_id:
-                problem = Issue("externalId", Message("is not that of the item with this id"))
+                problem = Issue("externalId", Message("does not belong to the item with this id"))
             elif content.digest != there.digest and content.text != there.payload_json:
-                problem = Issue(member, Message("is that of an item with another content"))
+                problem = Issue(member, Message("belongs to an item with another content"))
             else:
                 done.unchanged += 1
                 continue
             done.failed.append(FailedRow(item.row, (problem,)))
-        elif content.text == PURGED_TEXT:  # nothing is left of it
+        elif content.text == PURGED_TEXT:  # its content no longer exists
             done.unchanged += 1
         elif item.is_unnamed and same[content.digest] > 0:
             same[content.digest] -= 1
@@ -937,7 +941,7 @@ def _add_file_items(batch: Batch, items: Sequence[_FileItem], done: Imported) ->
 
 
 class Datasets(Verbs):
-    """What can be done with datasets; `by` is the caller, the default is the application."""
+    """The verbs of datasets; `by` is the caller, by default the application."""
 
     list = staticmethod(list_datasets)
     find = staticmethod(find_dataset)

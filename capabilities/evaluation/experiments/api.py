@@ -51,8 +51,8 @@ _GROUPS: Final = (
         for name in ("experimentSetId", "comparisonId", "variantId")
     ),
     parameters.query("trialIndex", "Only of this trial.", type=_NUMBER),
-    parameters.query("targetType", "Only of such targets.", enum=["agent", "scorer"]),
-    parameters.query("targetId", "Only of this target."),
+    parameters.query("targetType", "Only with targets of this type.", enum=["agent", "scorer"]),
+    parameters.query("targetId", "Only with this target."),
 )
 
 
@@ -156,12 +156,12 @@ class ExperimentViewSet(EditorViewSet):
         return self._answer(Experiments.finalize(experiment, dataset_id=id, by=self.caller))
 
     def cancel(self, request: Request, id: str, experiment: str) -> Response:
-        """Stop an experiment: nothing more begins, and what runs is dropped."""
+        """Stop an experiment: no further items begin, and running ones are dropped."""
         Nothing.read(request)
         return self._answer(Experiments.cancel(experiment, dataset_id=id, by=self.caller))
 
     def resume(self, request: Request, id: str, experiment: str) -> Response:
-        """Run what failed or was skipped."""
+        """Run failed and skipped items again."""
         limits = schemas.ExperimentResume.read(request).get("limits")
         return self._answer(Experiments.resume(experiment, limits=limits, dataset_id=id, by=self.caller))
 
@@ -171,13 +171,13 @@ class ExperimentViewSet(EditorViewSet):
         return self._answer(Experiments.add_attempts(experiment, attempts, dataset_id=id, by=self.caller))
 
     def score(self, request: Request, id: str, experiment: str) -> Response:
-        """Score the outputs that there are, by these scorers as they are published now."""
+        """Score the existing outputs with the published versions of these scorers."""
         ids = schemas.ExperimentScore.read(request)["scorerIds"]
         scored = Experiments.current().score_again(experiment, ids, dataset_id=id, by=self.caller)
         return self._answer(scored)
 
     def review_summary(self, request: Request) -> Response:
-        """Count the results that people look at, by experiment."""
+        """Count the results under review, by experiment."""
         return Response(self.dump(Experiments.review_counts(by=self.caller)))
 
     def _answer(self, experiment: Experiment) -> Response:
@@ -198,14 +198,18 @@ class ResultViewSet(EditorViewSet):
             parameters.query("tags", "With this tag; given several times, with all.", type=parameters.TEXTS),
             parameters.query(
                 "outcome",
-                "Won, lost or tied beside the baseline, by the primary scorer; with an error; or "
-                "of items that pass in some attempts only.",
+                (
+                    "Won, lost or tied against the baseline, by the primary scorer; with an error; or "
+                    "items that pass in some attempts only."
+                ),
                 enum=OUTCOMES,
             ),
             parameters.query("baseline", "The other experiment; by default its own baseline."),
-            parameters.query("scorerId", "Only what this scorer has scored, or could not."),
+            parameters.query("scorerId", "Only results that this scorer has scored or failed to score."),
             parameters.query(
-                "passed", "Whether this scorer passes them, else the primary one.", enum=["true", "false"]
+                "passed",
+                ("Whether this scorer, by default the primary one, passes them."),
+                enum=["true", "false"],
             ),
             parameters.query("itemId", "Only of this item.", type=parameters.UUID),
         )
@@ -240,14 +244,14 @@ class ResultViewSet(EditorViewSet):
         return self.page_of(page, rows.prefetch_related("scores"), weight=weight)
 
     def create(self, request: Request, id: str, experiment: str) -> Response:
-        """Store the result of an item and an attempt, in place of an earlier one."""
+        """Store the result of an item and an attempt, replacing an earlier one."""
         given = schemas.ResultCreate.read(request)
         made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
         return self.made(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
 
     @waits_for_models
     def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:
-        """Run an item and score the answer, where no worker does; an output that is there stays."""
+        """Run an item and score the answer, if no worker does; an existing output is unchanged."""
         given = schemas.ItemRun.read(request)
         done = run_item(
             experiment,
@@ -263,7 +267,7 @@ class ResultViewSet(EditorViewSet):
         return Response(self.dump((done, said)))
 
     def update(self, request: Request, id: str, experiment: str, result: str) -> Response:
-        """Say what people found: the state of the review, tags, a comment."""
+        """Store the review of a result: its state, tags, a comment."""
         changes = schemas.ResultUpdate.read(request)
         cell = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
         return Response(self.dump(cell))
@@ -289,7 +293,7 @@ class ResultFileViewSet(EditorViewSet):
 
 
 class ComparisonViewSet(EditorViewSet):
-    """What experiments say compared with others."""
+    """Comparisons of experiments."""
 
     job = "Evaluate"
     subject = "comparison"
@@ -392,7 +396,7 @@ class ScoreViewSet(EditorViewSet):
 
 
 class LabelViewSet(EditorViewSet):
-    """What people say of results."""
+    """Labels by people for results."""
 
     job = "Evaluate"
     subject = "result label"
@@ -416,6 +420,6 @@ class LabelViewSet(EditorViewSet):
         return self.page_of(page, Experiments.labels(given, by=self.caller))
 
     def create(self, request: Request) -> Response:
-        """Say something of a result, in place of what the caller said under this name."""
+        """Label a result, replacing the caller's earlier label with this name."""
         made = Experiments.add_label(schemas.ResultLabelCreate.read(request), by=self.caller)
         return self.made(made, f"labels?itemId={made.item_id}")

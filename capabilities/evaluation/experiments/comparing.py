@@ -26,7 +26,7 @@ from versioning.models.search import ByteLength
 from versioning.models.text_keys import contains
 
 _LOOKED_AT: Final = 100
-"""How many results say which models the provider reported."""
+"""The number of results examined for the models that the provider reported."""
 _MEMBERS: Final = ("input", "groundTruth")
 _ERROR: Final = "error"
 _FLAKY: Final = "flaky"
@@ -35,22 +35,22 @@ _ITEM_BYTES: Final = 500
 _CACHE: Final[BoundedCache[Hashable, Comparison]] = BoundedCache(16 * 2**20)
 """Comparisons by the states of both runs: one of 10 000 items in five attempts takes seconds."""
 OUTCOMES: Final = (*(outcome.value for outcome in ItemOutcome), _ERROR, _FLAKY)
-"""How an item is, for the filter of results."""
+"""The outcomes of an item, for the filter of results."""
 
 
 def compare_with_baseline(
     experiment_id: str, baseline_id: str | None, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Comparison:
-    """Return what an experiment says compared with another one, by default with its own baseline.
+    """Return the comparison of an experiment with another one, by default with its own baseline.
 
     Raises `NotFound` for an experiment that the caller may not read, and `Invalid` without a baseline.
     """
     here = find_experiment(experiment_id, dataset_id=dataset_id, by=by)
     baseline_id = baseline_id or here.pair_of_id
     if baseline_id is None:
-        raise Invalid.field("baseline", Message("is required: this experiment has none of its own"))
+        raise Invalid.field("baseline", Message("is required: this experiment has no baseline"))
     if here.dataset_id is not None:
-        with suppress(NotFound):  # else it is over another dataset
+        with suppress(NotFound):  # otherwise it is over another dataset
             return compare_runs(here, find_experiment(baseline_id, dataset_id=str(here.dataset_id), by=by))
     try:
         return compare_runs(here, find_experiment(baseline_id, by=by))
@@ -59,14 +59,14 @@ def compare_with_baseline(
 
 
 def compare_runs(here: Experiment, baseline: Experiment) -> Comparison:
-    """Return what an experiment says compared with another one; cached until results of one change."""
+    """Return the comparison of two experiments; cached until results of one change."""
     key = here.state_of_results, baseline.state_of_results
     known = _CACHE.get(key)
     if known is not None:
         return known
     runs = [read_run(experiment) for experiment in (here, baseline)]
     sent = [_sent_contents(experiment) for experiment in (here, baseline)]
-    # The texts are compared where the revision does not say enough.
+    # The texts are compared if the revisions are not conclusive.
     ids = {item_id for contents in sent for item_id in contents}
     ids |= {
         item_id
@@ -88,7 +88,7 @@ def compare_runs(here: Experiment, baseline: Experiment) -> Comparison:
 
 @dataclass(kw_only=True)
 class _Item:
-    """What is known of an item in a run."""
+    """The data of an item in a run."""
 
     revision: int | None
     tokens: list[int] = field(default_factory=list)
@@ -98,9 +98,9 @@ class _Item:
 def read_run(
     experiment: Experiment, *, tags: Collection[str] = (), cells: Mapping[str, Any] | None = None
 ) -> Run:
-    """Return what is known of an experiment; of the tags of its items only those that are named.
+    """Return the data of an experiment; of its items' tags only the named ones.
 
-    `cells` are conditions for the cells that count.
+    `cells` are conditions for the cells to include.
     """
     items = _items(experiment, cells or {})
     yardsticks = {
@@ -163,7 +163,7 @@ def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[
 
 
 def _read_tags(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return which of the tags the items had at the version of the dataset that was run."""
+    """Return the items' tags, among these, at the version of the dataset that was run."""
     if not tags or experiment.dataset is None:
         return {}
     named = Q()
@@ -180,7 +180,7 @@ def _read_tags(experiment: Experiment, tags: Collection[str]) -> dict[str, froze
 
 
 def _sent_contents(experiment: Experiment) -> dict[str, Hashable]:
-    """Return what items were where an application sent that with its results."""
+    """Return the contents of items that an application sent with its results."""
     if experiment.target_type:
         return {}
     sent = Q()
@@ -211,16 +211,16 @@ def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, 
 
 
 class PairedResult(NamedTuple):
-    """What an experiment says of an item."""
+    """The result of an item in an experiment."""
 
     output: Any
     """Of the first attempt that has one."""
     scores: Mapping[str, float | None]
-    """By scorer, the mean over the attempts; None if it could not score any."""
+    """By scorer, the mean over the attempts; None if it could score none."""
 
 
 class PairedItem(NamedTuple):
-    """An item with its results by experiment; None where there is none."""
+    """An item with its results by experiment; None if there is none."""
 
     item_id: str
     input: Any
@@ -230,7 +230,7 @@ class PairedItem(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SideBySide:
-    """Two experiments, item by item; the items are read when they are asked for."""
+    """Two experiments, item by item; the items are read on demand."""
 
     baseline_id: str
     other_id: str
@@ -239,7 +239,7 @@ class SideBySide:
     item_ids: Sequence[UUID]
 
     def sizes(self) -> list[int]:
-        """Return how large each item is, about, in bytes."""
+        """Return the approximate size of each item in bytes."""
         sizes = dict.fromkeys(self.item_ids, 0)
         weight = ByteLength("output_json") + ByteLength("revision__payload_json")
         for item_id, size in self._cells().annotate(size=weight).values_list("item_id", "size"):

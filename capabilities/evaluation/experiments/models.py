@@ -1,13 +1,13 @@
-"""Experiments, their cells and scores, and what people say of results.
+"""Experiments, their cells and scores, and people's labels of results.
 
 An experiment is one run of one target over one version of a dataset, with everything pinned. A cell is the
 row of due work for one attempt of an item, and the result once it is done. A score without a value is either
-an error (`error_code`) or not scorable (`not_scorable`, which says why).
+an error (`error_code`) or not scorable (`not_scorable` has the reason).
 
-`Pacing` decides how many cells of a provider this process runs at the same time. A provider that says that it
-is asked too often is asked by half as many, after the time that it names; each answer then lets a little more
-through, up to the setting. The last place of a provider is for a workspace that has none: long items of one
-do not delay another.
+`Pacing` decides how many cells of a provider this process runs at the same time. After a rate-limit error the
+number for that provider is halved, after the time that it names. Each answer then raises it a little, up to
+the setting. The last place of a provider is for a workspace that has none, so that long items of one
+workspace do not delay another.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ MAX_GROUP: Final = 200
 """The maximum length of the ids by which callers group experiments."""
 
 DENY: Final = "deny"
-"""What happens to calls of tools that no mock answers, unless someone says otherwise."""
+"""The default policy for tool calls without a mock."""
 RESCORED: Final = "rescored"
-"""The member of the settings, set by no caller, with the scorers of `Experiment.rescored_by`."""
+"""The internal member of the settings with the scorers of `Experiment.rescored_by`."""
 
 
 class TargetType(models.TextChoices):
-    """What is evaluated."""
+    """The type of the evaluated target."""
 
     AGENT = "agent"
     SCORER = "scorer"
     NONE = ""
-    """The application answers by itself and sends results."""
+    """The application produces the answers and sends results."""
 
 
 class Outcome(models.TextChoices):
-    """How an experiment ended."""
+    """The outcome of an experiment."""
 
     COMPLETE = "complete"
     CANCELLED = "cancelled"
@@ -76,11 +76,11 @@ class Outcome(models.TextChoices):
     OVER_BUDGET = "overBudget"
     EXPIRED = "expired"
     NONE = ""
-    """It has not ended."""
+    """The experiment has not ended."""
 
 
 def key_in(dataset_id: UUID, experiment_id: str) -> str:
-    """Return the key of an experiment with a chosen id that is the key of one of another dataset."""
+    """Return the key of an experiment whose chosen id is already the key of one of another dataset."""
     return f"{experiment_id}\n{dataset_id.hex}"
 
 
@@ -95,8 +95,8 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
     def readable_by(self, caller: Caller) -> Self:
         """Filter by the experiments of workspaces whose drafts the caller may read.
 
-        For a key that is limited to some ids, those whose target has another id are missing, and of those
-        without a target those over a dataset that is missing.
+        A key that is limited to some ids gets only experiments whose target, or without a target whose
+        dataset, it covers.
         """
         rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
         if not caller.id_prefix:
@@ -110,7 +110,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         return self.filter(pk__in=[experiment_id, key_in(dataset_id, experiment_id)], dataset=dataset_id)
 
     def keys_of(self, experiment_id: str) -> list[str]:
-        """Return the keys of the experiments with an id, in any dataset; a key is an id, too."""
+        """Return the keys of the experiments with an id, in any dataset; a key is also an id."""
         rows = self.filter(models.Q(pk=experiment_id) | begins("pk", models.Value(f"{experiment_id}\n")))
         return list(rows.order_by().values_list("pk", flat=True))
 
@@ -129,22 +129,23 @@ class Experiment(models.Model):
     """Null once the dataset is deleted."""
     dataset_version = models.PositiveIntegerField()
     dataset_digest = models.CharField(max_length=64)
-    """Of the items of that version; see `capabilities.evaluation.datasets.verbs`."""
+    """The digest of the items of that version; see `capabilities.evaluation.datasets.verbs`."""
     target_type = models.CharField(max_length=16, choices=TargetType, blank=True)
     target_id = models.CharField(max_length=MAX_ID, blank=True)
     version_id = models.CharField(max_length=80, blank=True)
-    """The version of the target; empty for one that code defines, and without a target."""
+    """The version of the target; empty for a code-defined one and without a target."""
     lock_json = models.TextField(blank=True)
-    """The lock of an agent, signed: with sub-agents and prompt blocks; or the configuration of a scorer."""
+    """The signed lock of an agent, with sub-agents and prompt blocks; or the configuration of a scorer."""
     lock_digest = models.CharField(max_length=64, blank=True)
     target_digest = models.CharField(max_length=64, blank=True)
-    """Of the configurations in the lock, in any version: see `editor_client.shared.gates`."""
+    """The digest of the configurations in the lock, independent of their versions; see
+    `editor_client.shared.gates`."""
     provider = models.CharField(max_length=64, blank=True)
-    """Of the model of the target, which is asked no more often than it bears."""
+    """The provider of the target's model, whose rate limits are respected."""
     queue_id = models.CharField(max_length=MAX_ID)
-    """The experiment with whose cells its own take turns: its candidate, or itself."""
+    """The experiment whose queue it shares: its candidate, or itself."""
     is_started = models.BooleanField(default=True)
-    """Whether workers run it; if not, the application asks for items or sends results."""
+    """Whether workers run it; if not, the application runs items or sends results."""
     pair_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="candidates")
     """Its baseline."""
     attempts = models.PositiveSmallIntegerField(default=1)
@@ -158,35 +159,35 @@ class Experiment(models.Model):
 
     outcome = models.CharField(max_length=16, choices=Outcome, blank=True)
     stopped = models.CharField(max_length=16, choices=Outcome, blank=True)
-    """Why cells were skipped: its outcome once nothing is queued any more; empty: it is complete then."""
+    """Why cells were skipped: its outcome once no cell is queued; empty if it will be complete."""
     items_count = models.PositiveIntegerField(default=0)
     cells_count = models.PositiveIntegerField(default=0)
     done_count = models.PositiveIntegerField(default=0)
     error_count = models.PositiveIntegerField(default=0)
     unscored_count = models.PositiveIntegerField(default=0)
-    """The cells that have an output and on which a scorer failed."""
+    """The number of cells with an output on which a scorer failed."""
     skipped_count = models.PositiveIntegerField(default=0)
     input_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)
     milliseconds = models.BigIntegerField(default=0)
     cost = models.BigIntegerField(default=0, db_default=0)
-    """Of what has a known price, in billionths of a US dollar."""
+    """The cost of everything with a known price, in billionths of a US dollar."""
     unpriced_count = models.PositiveIntegerField(default=0, db_default=0)
-    """The answers and verdicts of which the price is unknown."""
+    """The number of answers and verdicts whose price is unknown."""
     prices_of = models.DateField(null=True)
     """The date of the price list, at the last answer."""
     summary_json = models.TextField(blank=True)
-    """What the scores say together, once it has ended; empty while it has to be summed up."""
+    """The summary of the scores once it has ended; empty until computed."""
     changes_count = models.PositiveIntegerField(default=0)
-    """How often its results changed: what was made of them is current as long as it is the same."""
+    """Counts changes of its results; values derived from them are current while it is the same."""
 
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     author_name = models.TextField(blank=True)
-    """Of the account that started it; empty for the application itself."""
+    """The name of the account that started it; empty for the application itself."""
     key_prefix = models.CharField(max_length=16, blank=True)
-    """Of the API key that started it: it runs as long as the key may run it."""
+    """The prefix of the API key that started it: it runs as long as the key is allowed to."""
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
@@ -212,12 +213,12 @@ class Experiment(models.Model):
 
     @property
     def public_id(self) -> str:
-        """The id by which callers know it."""
+        """The id for callers."""
         return public_id(self.pk)
 
     @property
     def dollars(self) -> Decimal | None:
-        """What it cost so far; None where a price is unknown."""
+        """The cost so far in US dollars; None if a price is unknown."""
         is_known = not self.unpriced_count and self.prices_of is not None
         return provider_catalog.from_billionths(self.cost) if is_known else None
 
@@ -239,24 +240,24 @@ class Experiment(models.Model):
 
     @property
     def pinned(self) -> dict[str, Any]:
-        """The lock of an agent; of a scorer its `config`, and the `instructions` of the block it names."""
+        """The lock of an agent; for a scorer its `config`, and the `instructions` of its prompt block."""
         pinned: dict[str, Any] = json.loads(self.lock_json or "{}")
         return pinned
 
     @property
     def request_context(self) -> Mapping[str, Any]:
-        """The request context that it was given; that of an item takes precedence."""
+        """Its request context; that of an item takes precedence."""
         context: Mapping[str, Any] = self.settings.get("requestContext", {})
         return context
 
     @property
     def tool_policy(self) -> str:
-        """What happens to calls of tools that no mock answers, unless the item says otherwise."""
+        """The policy for tool calls without a mock, unless the item has its own."""
         return str(self.settings.get("unmockedToolPolicy", "deny"))
 
     @property
     def rescored_by(self) -> Sequence[str]:
-        """The scorers by another version of which the outputs were scored after the run."""
+        """The scorers that scored the outputs again, in another version, after the run."""
         scorer_ids: Sequence[str] = self.settings.get(RESCORED, ())
         return scorer_ids
 
@@ -267,28 +268,28 @@ class Experiment(models.Model):
 
     @property
     def primary_scorer(self) -> str | None:
-        """The id of the scorer that decides."""
+        """The id of the primary scorer."""
         return next((scorer.scorer_id for scorer in self.pinned_scorers if scorer.is_primary), None)
 
     @cached_property
     def summary(self) -> Sequence[Summary]:
-        """What each scorer says: stored once it has ended."""
+        """The summary of each scorer: stored once the experiment has ended."""
         stored: list[Summary] = json.loads(self.summary_json or "[]")
         return stored if self.summary_json else summarize_scorers(self)
 
     @property
     def primary_summary(self) -> Summary | None:
-        """What the scorer that decides says."""
+        """The summary of the primary scorer."""
         return next((entry for entry in self.summary if entry["scorerId"] == self.primary_scorer), None)
 
     @property
     def not_scorable(self) -> int:
-        """How many cells the scorer that decides cannot score."""
+        """The number of cells that the primary scorer cannot score."""
         return int(self.primary_summary["notScorable"]) if self.primary_summary else 0
 
     @cached_property
     def item_counts(self) -> Mapping[str, int]:
-        """How many items succeeded in at least one attempt, failed in all of them, or were skipped."""
+        """The numbers of items that succeeded in at least one attempt, failed in all, or were skipped."""
         if self.attempts == 1:
             counts = (self.done_count, self.error_count, self.skipped_count)
             return dict(zip(("succeeded", "failed", "skipped"), counts, strict=True))
@@ -316,14 +317,14 @@ class Experiment(models.Model):
 
     @property
     def status(self) -> str:
-        """The status as the public client knows it."""
+        """The status in the words of the public client."""
         if self.outcome:
             return "completed" if self.outcome == Outcome.COMPLETE else "failed"
         return "pending" if self.is_started and self.started_at is None else "running"
 
     @property
     def state_of_results(self) -> tuple[Any, ...]:
-        """Return what is different once its results are."""
+        """Return a value that changes with the results."""
         return self.pk, self.created_at, self.changes_count, self.started_at, self.dataset_id
 
     def set(self, changes: Mapping[str, Any]) -> None:
@@ -341,7 +342,7 @@ class Experiment(models.Model):
 
 
 class ExperimentScorer(models.Model):
-    """A scorer as it was when the experiment started."""
+    """A scorer, pinned at the start of the experiment."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="scorers")
     scorer_id = models.CharField(max_length=MAX_ID)
@@ -349,7 +350,7 @@ class ExperimentScorer(models.Model):
     config_json = models.TextField()
     """Its configuration; the version may be deleted later."""
     instructions = models.TextField(null=True)  # noqa: DJ001  none is not an empty text
-    """The text of the prompt block that a judge names; null if it names none."""
+    """The text of the prompt block of a judge; null without one."""
     is_primary = models.BooleanField(default=False)
     position = models.PositiveSmallIntegerField(default=0)
 
@@ -370,19 +371,19 @@ class ExperimentScorer(models.Model):
 
 
 MAX_WAIT: Final = 300.0
-"""The longest time in seconds that a provider can ask for."""
+"""The longest wait in seconds that a provider can request."""
 
 
 @dataclass
 class _Lane:
     limit: float
     running: Counter[str] = field(default_factory=Counter)
-    """How many cells run, by workspace."""
+    """The number of running cells by workspace."""
     paused_until: float = 0.0
 
 
 class Pacing:
-    """The cells that run, by provider."""
+    """The running cells, by provider."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -390,7 +391,7 @@ class Pacing:
         self._lock = Lock()
 
     def has_room(self, provider: str, workspace: str) -> bool:
-        """Return whether one more of the workspace may run now."""
+        """Return whether one more cell of the workspace may run now."""
         with self._lock:
             lane = self._lane(provider)
             free = int(lane.limit) - lane.running.total()
@@ -398,23 +399,23 @@ class Pacing:
             return free >= least and self._clock() >= lane.paused_until
 
     def begin(self, provider: str, workspace: str) -> None:
-        """Record that one runs."""
+        """Record that a cell has started."""
         with self._lock:
             self._lane(provider).running[workspace] += 1
 
     def end(self, provider: str, workspace: str) -> None:
-        """Record that it does not run any more."""
+        """Record that a cell has ended."""
         with self._lock:
             self._lane(provider).running -= Counter([workspace])
 
     def answered(self, provider: str) -> None:
-        """Let a little more through: one more after as many answers as run at the same time."""
+        """Raise the limit slightly: by one after as many answers as cells can run at a time."""
         with self._lock:
             lane = self._lane(provider)
             lane.limit = min(lane.limit + 1 / lane.limit, _most())
 
     def refused(self, provider: str, wait: float) -> None:
-        """Let half as many through, after so many seconds; those asked before the pause count as one."""
+        """Halve the limit and pause for this many seconds; refusals of earlier requests count once."""
         with self._lock:
             lane, now = self._lane(provider), self._clock()
             if now >= lane.paused_until:
@@ -430,7 +431,7 @@ def _most() -> float:
 
 
 PACING: Final = Pacing()
-"""Of this process."""
+"""The running cells of this process."""
 
 
 class State(models.TextChoices):
@@ -443,7 +444,7 @@ class State(models.TextChoices):
 
 
 ENDED: Final = {"due_at": None, "leased_by": "", "leased_until": None}
-"""The columns of a row that is no due work any more."""
+"""The columns of a row that is no longer due work."""
 
 
 class CellQuerySet(DueWorkQuerySet["Cell"]):
@@ -454,7 +455,7 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
         return self.filter(state__in=[State.DONE, State.ERROR])
 
     def with_revisions(self) -> Self:
-        """Read what the items were, too, without the texts that a search reads."""
+        """Also read the revisions of the items, without the texts for searches."""
         return self.select_related("revision").defer("revision__search_text")
 
     def owners(self) -> list[Owner]:
@@ -476,7 +477,7 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
             if not PACING.has_room(experiment.provider, experiment.workspace_id):
                 continue
             cells = self.filter(experiment=experiment)
-            most = experiment.settings.get("maxConcurrency")  # cells that run at a time
+            most = experiment.settings.get("maxConcurrency")  # running cells
             if most is None or cells.filter(leased_until__gt=Now()).count() < most:
                 first = self.due().filter(experiment=experiment).values_list("due_at", "pk").first()
                 firsts += [] if first is None else [(first, experiment)]
@@ -491,38 +492,38 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
 
 
 class Cell(DueWork):
-    """One attempt of one item, and what came of it; in the order in which they run."""
+    """One attempt of one item, with its result; in the order in which they run."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="cells")
     item_id = models.UUIDField()
-    """The item; it may be gone with its dataset."""
+    """The item; it may have been deleted with its dataset."""
     attempt = models.PositiveSmallIntegerField(default=0)
     """From 0."""
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    """What the item was at the pinned version; null once the dataset is deleted."""
+    """The revision of the item at the pinned version; null once the dataset is deleted."""
     state = models.CharField(max_length=8, choices=State, default=State.QUEUED)
     tries = models.PositiveSmallIntegerField(default=0)
-    """How often the provider was asked again."""
+    """The number of retries with the provider."""
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     output_json = models.TextField(blank=True)
     """The output, or the beginning of its text; empty if there is none."""
     output_digest = models.CharField(max_length=64, blank=True)
-    """Of the whole output."""
+    """The digest of the whole output."""
     is_cut = models.BooleanField(default=False)
-    """Whether only the beginning is kept."""
+    """Whether only the beginning is stored."""
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.TextField(blank=True)
     detail_json = models.TextField(blank=True)
-    """What else is known: `toolCalls`, `toolMockReport`, `warnings` and `models`; also what an application
-    sent in place of the item's `input` and `groundTruth`."""
+    """Further data: `toolCalls`, `toolMockReport`, `warnings` and `models`; also the values that an
+    application sent instead of the item's `input` and `groundTruth`."""
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     milliseconds = models.PositiveIntegerField(default=0)
     context_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
-    """Of the request context beside the item's own in which it ran; empty if there was none."""
+    """Of the request context of its run, without the item's own; empty without one."""
     tool_policy = models.CharField(max_length=8, default="deny", db_default="deny")
-    """What happened to calls of tools that no mock answers."""
+    """The policy that applied to tool calls without a mock."""
     item_tags = models.TextField(blank=True, default="", db_default="")
     """The tags that the item had, each between line feeds, once its content is purged."""
     run_id = models.CharField(max_length=MAX_ID, blank=True)
@@ -534,7 +535,7 @@ class Cell(DueWork):
     created_at = models.DateTimeField(default=timezone.now)
 
     provider = workspace_id = ""
-    """Of its experiment, when it was leased."""
+    """The provider of its experiment when it was leased."""
 
     if TYPE_CHECKING:
         experiment_id: str
@@ -561,24 +562,24 @@ class Cell(DueWork):
 
     @cached_property
     def detail(self) -> dict[str, Any]:
-        """What else is known of the result; not to be changed."""
+        """Further data of the result; not to be changed."""
         members: dict[str, Any] = json.loads(self.detail_json or "{}")
         return members
 
     @property
     def output(self) -> Any:
-        """The output, or None: also of one that is null."""
+        """The output; None if there is none or it is null."""
         return json.loads(self.output_json) if self.output_json else None
 
     @property
     def input_text(self) -> str:
-        """What was asked, as text; empty once the dataset is gone."""
+        """The input, as text; empty once the dataset is deleted."""
         value = self.member("input")
         return "" if value is None else texts.format_value(value)
 
     @property
     def reference_text(self) -> str:
-        """What a good answer would have been, as text; empty without one."""
+        """The reference answer, as text; empty without one."""
         value = self.member("groundTruth")
         return "" if value is None else texts.format_value(value)
 
@@ -597,21 +598,21 @@ class Cell(DueWork):
         Cell.objects.filter(pk=self.pk).update(**ENDED, **columns)
 
     def member(self, name: str) -> Any:
-        """Return a member of the item, or what the application sent in its place; None without one."""
+        """Return a member of the item, or the application's value for it; None without one."""
         if name in self.detail:
             return self.detail[name]
         return None if self.revision is None else self.revision.payload.get(name)
 
 
 class Score(models.Model):
-    """What a scorer says of an answer: a value, or an error, or that it cannot be scored."""
+    """The outcome of a scorer for an answer: a value, an error, or a reason why it cannot be scored."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     cell = models.ForeignKey(Cell, null=True, on_delete=models.CASCADE, related_name="scores")
-    """Null for what an application scored outside of experiments."""
+    """Null for scores of applications outside of experiments."""
     run_id = models.CharField(max_length=MAX_ID)
-    """The experiment, or the run that an application names."""
+    """The experiment, or the run named by an application."""
     scorer_id = models.CharField(max_length=MAX_ID)
     version_id = models.CharField(max_length=80, blank=True)
     entity_type = models.CharField(max_length=32, blank=True)
@@ -656,14 +657,14 @@ class Score(models.Model):
 
 
 class Label(models.Model):
-    """What a person says of a result; no judge overwrites it."""
+    """A person's label of a result; no judge overwrites it."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="labels")
     item_id = models.UUIDField()
     attempt = models.PositiveSmallIntegerField(default=0)
     name = models.CharField(max_length=MAX_NAME)
-    """A scorer's id, if the value says whether it passes; or anything else."""
+    """A scorer's id if the value is a pass or fail; otherwise any name."""
     value: Any = models.JSONField()
     """A number, a text or a boolean."""
     comment = models.TextField(blank=True)
@@ -692,8 +693,8 @@ Summary = dict[str, Any]
 def summarize_scorers(experiment: Experiment) -> list[Summary]:
     """Return the summary of each scorer, pinned ones first.
 
-    `n` are the items with a score. `passRate` is the mean over them of the share of their attempts that
-    passed, `passed` are those that passed in every attempt, and `flaky` those that passed in some only.
+    `n` is the number of items with a score. `passRate` is the mean share of passed attempts of these items.
+    `passed` counts items that passed in every attempt, and `flaky` those that passed in some only.
     """
     scores = Score.objects.filter(run_id=experiment.pk, cell__isnull=False).order_by()
     pinned = list(experiment.scorers.values_list("scorer_id", flat=True))

@@ -54,16 +54,16 @@ _COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.S
 
 
 Counted = tuple[str, bool]
-"""What a cell counts as: its state, and whether a scorer failed on its output."""
+"""The counts of a cell: its state, and whether a scorer failed on its output."""
 
 
 def counted_as(cell: Cell) -> Counted:
-    """Return what a cell counts as now."""
+    """Return the current counts of a cell."""
     return cell.state, cell.state == State.DONE and cell.scores.exclude(error_code="").exists()
 
 
 def count(experiment: Experiment, cell: Cell, before: Counted, *, spent: Mapping[str, int]) -> None:
-    """Count a cell in its locked experiment, whose columns are current afterwards."""
+    """Update the counts of a locked experiment for a cell."""
     changes = Counter(spent)
     for (state, is_unscored), sign in ((before, -1), (counted_as(cell), 1)):
         if state in _COUNTED:
@@ -81,7 +81,7 @@ def count(experiment: Experiment, cell: Cell, before: Counted, *, spent: Mapping
 
 
 def count_change(changed: Q) -> None:
-    """Say of experiments that something else in their results has changed than what is counted."""
+    """Record a change in the results of experiments that does not affect the counts."""
     Experiment.objects.filter(changed).update(changes_count=F("changes_count") + 1)
 
 
@@ -102,11 +102,11 @@ def recount(experiment: Experiment) -> None:
 JUDGE: Final = "llm-judge"
 EXTERNAL: Final = "external"
 NewScore = tuple[str, str, ScoreOutcome, Mapping[str, Any]]
-"""A scorer's id, its version, what it says, and further members of the score."""
+"""A scorer's id, its version, its outcome, and further members of the score."""
 
 
 def attempt_at(cell: Cell, output: Any) -> Attempt:
-    """Return what is scored: the item, and the output to it."""
+    """Return the attempt to score: the item with its output."""
     truth = cell.member("groundTruth")
     has_tokens = cell.input_tokens or cell.output_tokens
     return Attempt(
@@ -123,10 +123,9 @@ def attempt_at(cell: Cell, output: Any) -> Attempt:
 def score_cell(
     cell: Cell, output: Any, scorers: Iterable[ExperimentScorer], *, asks_models: bool = True
 ) -> Iterator[NewScore]:
-    """Yield what each scorer says of the output of a cell; external ones say nothing.
+    """Yield the outcome of each scorer for the output of a cell, without external scorers.
 
-    An item can name the scorers for it (`scorerIds`): the others do not apply. Without `asks_models` judges
-    are left out.
+    If an item names scorers (`scorerIds`), others do not apply. Without `asks_models` judges are skipped.
     """
     attempt, functions = attempt_at(cell, output), get_framework().scorers
     for scorer in scorers:
@@ -147,15 +146,15 @@ def names_others(cell: Cell, scorer: ExperimentScorer) -> bool:
 
 
 def refuse_cut_output(scorers: Iterable[ExperimentScorer]) -> Iterator[NewScore]:
-    """Yield that an output of which only the beginning is kept cannot be scored again."""
-    problem = Problem("output_cut", "Only the beginning of the output is kept; run the item again.")
+    """Yield the error that a truncated output cannot be scored again."""
+    problem = Problem("output_cut", "Only the beginning of the output is stored; run the item again.")
     for scorer in scorers:
         if scorer.config["type"] != EXTERNAL:
             yield scorer.scorer_id, scorer.version_id, ScoreOutcome(error=problem), {}
 
 
 MAX_STORED_OUTPUT: Final = 32 * 1024
-"""How many bytes of an output are kept."""
+"""The number of bytes of an output that are stored."""
 MAX_MESSAGE: Final = 2_000
 TEST: Final = "TEST"
 ITEM: Final = "DATASET_ITEM"
@@ -163,29 +162,29 @@ ITEM: Final = "DATASET_ITEM"
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a target answered to an item, or how it failed."""
+    """The answer of a target to an item, or its failure."""
 
     output: Any = MISSING
     error: Problem | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """As `Cell.detail_json` has it."""
+    """The data of `Cell.detail_json`."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal | None = Decimal(0)
-    """In US dollars; None where a price is unknown."""
+    """In US dollars; None if a price is unknown."""
     milliseconds: int = 0
     context_digest: str = ""
-    """As `Cell.context_digest` has it."""
+    """The digest in `Cell.context_digest`."""
     tool_policy: str = DENY
     run_id: str = ""
     started_at: datetime.datetime = field(default_factory=timezone.now)
     ended_at: datetime.datetime | None = None
     is_stored: bool = False
-    """Whether it was given earlier, so that what it used is counted already."""
+    """Whether it is an earlier answer, whose usage is already counted."""
 
 
 def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
-    """Set the columns of a cell to an answer; of a long output only the beginning is kept, unless `whole`."""
+    """Set the columns of a cell to an answer; a long output is truncated unless `whole`."""
     cell.output_json, cell.output_digest, cell.is_cut = stored_json(answer.output)
     if whole and cell.is_cut:
         cell.output_json, cell.is_cut = canonical.dump(storable_json(answer.output)), False
@@ -200,7 +199,7 @@ def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
 
 
 def stored_json(output: Any) -> tuple[str, str, bool]:
-    """Return the JSON that is stored of an output, the digest of the whole, and whether it was cut."""
+    """Return the JSON to store for an output, the digest of the whole, and whether it was truncated."""
     if output is MISSING:
         return "", "", False
     output = storable_json(output)
@@ -223,14 +222,14 @@ RESULT: Final = (
 
 
 def result_columns(cell: Cell) -> dict[str, Any]:
-    """Return the columns of a result, by name; of a new cell those without one."""
+    """Return the columns of a result by name; for a new cell those without a result."""
     return {name: getattr(cell, name) for name in RESULT}
 
 
 def put_scores(
     experiment: Experiment, cell: Cell, scores: Iterable[tuple[str, str, ScoreOutcome, Mapping[str, Any]]]
 ) -> None:
-    """Store what scorers say of a cell, in place of what the same scorers said before.
+    """Store the outcomes of scorers for a cell, replacing earlier ones of the same scorers.
 
     Each is the scorer's id, its version, the outcome and further members.
     """
@@ -280,8 +279,8 @@ def finish(experiment: Experiment, outcome: str, *, by: Caller = APPLICATION) ->
 def stop(experiment: Experiment, outcome: str, by: Caller, *, waits: bool = False) -> None:
     """Skip the queued cells of a locked experiment, and end it once nothing runs.
 
-    Those with an output are done, and not scored any more. With `waits` those that a worker runs stay;
-    otherwise the worker finds that its lease is lost.
+    Cells with an output are done and not scored any more. With `waits` cells run by a worker may finish;
+    otherwise the worker loses its lease.
     """
     queued = Cell.objects.filter(experiment=experiment, state=State.QUEUED)
     if waits:
@@ -303,20 +302,20 @@ _needed: Final[list[Needed]] = []
 
 
 def register_needed(needed: Needed) -> None:
-    """Keep the outputs of these experiments, however old they are."""
+    """Protect the outputs of these experiments from expiry."""
     require_callable(needed, by="capabilities.evaluation.experiments.results.register_needed()")
     _needed.append(needed)
 
 
 Counting = Callable[[Experiment], Collection[str]]
-"""Returns the ids of the scorers whose scores in an experiment decide about something."""
+"""Returns the ids of the scorers whose scores in an experiment are evidence."""
 _counting: Final[list[Counting]] = []
 
 
 def register_counting(counting: Counting) -> None:
-    """Keep experiments whose results decide about something from being deleted.
+    """Protect experiments whose results are evidence from deletion.
 
-    Nor are these scores dropped for those of a draft of the scorer.
+    Their scores are also not replaced by those of a draft of the scorer.
     """
     require_callable(counting, by="capabilities.evaluation.experiments.results.register_counting()")
     _counting.append(counting)
@@ -325,7 +324,7 @@ def register_counting(counting: Counting) -> None:
 def refuse_if_counted(
     experiment: Experiment, message: Message, scorer_ids: Collection[str] | None = None
 ) -> None:
-    """Raise `InUse` if results of an experiment, or what one of these scorers said, count for something."""
+    """Raise `InUse` if results of an experiment, or scores of one of these scorers, are evidence."""
     for counting in _counting:
         counted = set(counting(experiment))
         if counted if scorer_ids is None else counted & set(scorer_ids):
@@ -338,7 +337,7 @@ def needed_experiments() -> set[str]:
 
 
 def _pinned_versions(resource: VersionedResource) -> Iterator[UUID]:
-    """Yield the versions of a resource that experiments use which have not ended."""
+    """Yield the versions of a resource that unfinished experiments use."""
     running = Experiment.objects.filter(outcome="")
     kind, resource_id = resource.kind.slug, resource.pk
     ids: list[str] = []
@@ -358,9 +357,9 @@ def _pinned_versions(resource: VersionedResource) -> Iterator[UUID]:
 
 
 def remove_answers(dataset_id: UUID, item_id: UUID) -> None:
-    """Remove what was said of an item from the results of all experiments, for good.
+    """Remove the texts about an item from the results of all experiments permanently.
 
-    What decides stays with the results: the scores, and the tags that the item had when it was run.
+    The evidence stays with the results: the scores, and the item's tags at the time of the run.
     """
     cells = Cell.objects.filter(item_id=item_id, experiment__dataset=dataset_id)
     for revision in Revision.objects.filter(dataset=dataset_id, item=item_id):
@@ -385,7 +384,7 @@ PINNED_VERSIONS: Final = KeptVersions(
 
 
 _AT_ONCE: Final = 100
-"""The results that are in memory at a time."""
+"""The number of results in memory at a time."""
 _COLUMNS: Final = (
     *("id", "itemId", "attempt", "input", "output", "groundTruth", "metadata", "error"),
     *("inputTokens", "outputTokens", "milliseconds", "startedAt", "completedAt"),
@@ -399,7 +398,7 @@ T = TypeVar("T")
 
 
 class ResultFormat(NamedTuple):
-    """How results are written to a file."""
+    """A format of files with results."""
 
     media_type: str
     suffix: str
@@ -413,7 +412,7 @@ def _batches(rows: CellQuerySet) -> Iterator[list[int]]:
 
 
 def _require_all(some: Sequence[int], read: Sequence[T]) -> Sequence[T]:
-    """Return what was read; raises `NotFound` if a cell is gone."""
+    """Return the rows that were read; raises `NotFound` if a cell was deleted."""
     give_back()  # while the reader takes them
     if len(read) < len(some):
         raise NotFound
@@ -444,10 +443,10 @@ def _write_csv(experiment: Experiment) -> Iterator[str]:
 
 
 def _write_junit(experiment: Experiment) -> Iterator[str]:
-    """Yield a test case for each attempt of an item, read twice, because the counts stand first.
+    """Yield a test case for each attempt of an item, read twice, because the counts come first.
 
-    It fails by the primary scorer, or without one by any; an item that was skipped or cannot be scored is
-    skipped, and a scorer that failed is an error.
+    It fails by the primary scorer, or without one by any scorer. A skipped or unscorable item is skipped, and
+    a failed scorer is an error.
     """
     primary = experiment.scorers.filter(is_primary=True).values_list("scorer_id", flat=True).first()
     kinds = Counter(_verdict(cell, scores)[0] for cell, scores in _iter_verdicts(experiment, primary))
@@ -472,7 +471,7 @@ def _write_junit(experiment: Experiment) -> Iterator[str]:
 
 
 def _iter_verdicts(experiment: Experiment, primary: str | None) -> Iterator[tuple[Any, Sequence[Any]]]:
-    """Yield what decides about each cell that has ended: only these columns of it and of its scores."""
+    """Yield the columns that determine the verdict of each finished cell, and those of its scores."""
     said = Score.objects.all() if primary is None else Score.objects.filter(scorer_id=primary)
     for some in _batches(Cell.objects.filter(experiment=experiment).exclude(state=State.QUEUED)):
         scores: dict[int, list[Any]] = {}
@@ -485,7 +484,7 @@ def _iter_verdicts(experiment: Experiment, primary: str | None) -> Iterator[tupl
 
 
 def _verdict(cell: Any, scores: Sequence[Any]) -> tuple[str, str]:
-    """Return the element in a test case, empty if it passes, and why."""
+    """Return the element in a test case, empty if it passes, and the reason."""
     if cell.state == State.SKIPPED:
         return "skipped", "The item was not run."
     if cell.state == State.ERROR:
@@ -498,7 +497,7 @@ def _verdict(cell: Any, scores: Sequence[Any]) -> tuple[str, str]:
         return "failure", _join_reasons(refused, "reason")
     if any(score.passed for score in scores):
         return "", ""
-    return "skipped", _join_reasons(scores, "not_scorable") or "No scorer says whether it passes."
+    return "skipped", _join_reasons(scores, "not_scorable") or "No scorer decides whether it passes."
 
 
 def _join_reasons(scores: Iterable[Any], member: str) -> str:

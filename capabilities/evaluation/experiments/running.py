@@ -1,7 +1,7 @@
-"""Run a cell in a worker: ask the target, score the answer, and record both in one transaction.
+"""Run a cell in a worker: run the target, score the answer, and record both in one transaction.
 
-A cell with an output is only scored: its scorers failed before, or are new. A killed worker leaves its cells
-to others when their leases end; one whose lease is lost records nothing.
+A cell with an output is only scored: its scorers failed before, or are new. When the leases of a killed
+worker end, others take its cells; a worker whose lease is lost records nothing.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from versioning.worker.jobs import Periodic, Queue
 
 
 class ToolNotMocked(VersioningError):
-    """A tool was called that no mock of the item answers."""
+    """A tool was called for which the item has no mock."""
 
     code = "tool_not_mocked"
 
 
 class Mocks:
-    """The mocks of one item, and which of them were served."""
+    """The mocks of one item, and those that were used."""
 
     def __init__(self, mocks: Sequence[Mapping[str, Any]], policy: str) -> None:
         self._mocks, self._policy = mocks, policy
@@ -91,7 +91,7 @@ class Mocks:
             raise ToolNotMocked(f"The tool {tool!r} was called, and no mock of the item answers it.")
 
     def report(self) -> dict[str, Any] | None:
-        """Return which mocks were served; None without mocks and without calls."""
+        """Return the used mocks; None without mocks and without calls."""
         if not (self._mocks or self._live or self._failure):
             return None
         used = {call["mockIndex"] for call in self._served}
@@ -111,7 +111,7 @@ Passing = Any
 
 
 class TryAgain(Exception):
-    """The provider failed in a way that may be over soon; the argument is what came of this try."""
+    """The provider failed temporarily; the argument is the result of this try."""
 
     def __init__(self, answer: results.Answer, passing: Passing) -> None:
         super().__init__(answer.error)
@@ -121,7 +121,7 @@ class TryAgain(Exception):
 def ask(
     experiment: Experiment, cell: Cell, by: Caller, stop: Stop, *, context: Mapping[str, Any] | None = None
 ) -> results.Answer:
-    """Return what the target answers to the item of a cell, or why it failed.
+    """Return the target's answer to the item of a cell, or its failure.
 
     `context` takes precedence over the request context of the experiment, and that of the item over both.
     Raises `TryAgain`, and `CancelledError` if the stop ends it.
@@ -159,7 +159,7 @@ def context_digest(context: Mapping[str, Any]) -> str:
 
 
 def _tool_policy(experiment: Experiment, cell: Cell) -> str:
-    """Return what happens to calls of tools that no mock answers: as the item says, else the experiment."""
+    """Return the policy for tool calls without a mock: the item's, or else the experiment's."""
     return str(cell.member("unmockedToolPolicy") or experiment.tool_policy)
 
 
@@ -208,10 +208,10 @@ def _without_nothing(**members: Any) -> dict[str, Any]:
 
 
 def _scorer(experiment: Experiment, cell: Cell) -> results.Answer:
-    """Return what the scorer says of the answer in the input of an item, as its `try` does."""
+    """Return the scorer's outcome for the answer in an item's input, as its `try` does."""
     given = cell.member("input")
     if not isinstance(given, Mapping) or "output" not in given:
-        message = "The input of an item for a scorer is an object with an output, and if you like an input."
+        message = "The input of an item for a scorer is an object with an output and, optionally, an input."
         return results.Answer(error=Problem("invalid_input", message))
     attempt = Attempt(
         input=given.get("input"),
@@ -236,11 +236,11 @@ def _scorer(experiment: Experiment, cell: Cell) -> results.Answer:
 
 
 def caller_of_experiment(experiment: Experiment) -> Caller:
-    """Return who started an experiment; raises `Forbidden` if they may not start it any more."""
+    """Return the caller who started an experiment; raises `Forbidden` if they may no longer start it."""
     if experiment.key_prefix:
         key = ApiKey.objects.select_related("owner").filter(prefix=experiment.key_prefix).first()
         if key is None or not key.usable:
-            raise Forbidden(Message("The API key that started it cannot be used any more."))
+            raise Forbidden(Message("The API key that started it can no longer be used."))
         caller = key.caller()
         caller.require_action(Action.RUN)
     elif not experiment.author_name:
@@ -252,9 +252,9 @@ def caller_of_experiment(experiment: Experiment) -> Caller:
 
 
 TRIES: Final = 4
-"""How often a provider is asked that cannot be reached, is busy or fails."""
+"""The number of tries with a provider that is unreachable, busy or failing."""
 FEW: Final = 10
-"""From so many cells on, the share of errors counts."""
+"""The number of cells from which the share of errors counts."""
 ERROR_SHARE: Final = 0.2
 
 logger = logging.getLogger("evaluation")
@@ -279,7 +279,7 @@ def run(cell: Cell) -> None:
 
 
 def stop_cancelled() -> None:
-    """Stop the cells of this process that were cancelled, or that belong to another worker by now."""
+    """Stop the cells of this process that were cancelled or now belong to another worker."""
     with _lock:
         running = dict(_running)
     if not running:
@@ -299,7 +299,7 @@ def _run(cell: Cell, stop: Stop) -> None:
         Experiment.objects.filter(pk=experiment.pk, started_at=None).update(started_at=experiment.started_at)
     outcome = find_exceeded_limit(experiment, timezone.now())
     if outcome:
-        with events.transaction():  # what runs may still end
+        with events.transaction():  # running cells may finish
             locked = Experiment.objects.locked().filter(pk=cell.experiment_id, outcome="").first()
             if locked is not None:
                 cell.release()
@@ -315,15 +315,13 @@ def _run(cell: Cell, stop: Stop) -> None:
         if cell.attempts - cell.tries < TRIES:
             raise  # the worker logs it, and tries again later
         logger.exception("a cell fails each time", extra={"row": str(cell.pk)})
-        failed = results.Answer(
-            error=Problem("internal_error", "The item could not be run; the log says why.")
-        )
+        failed = results.Answer(error=Problem("internal_error", "The item could not be run; see the log."))
         results.put_answer(cell, failed)
         record(experiment.pk, cell, failed, [])
 
 
 def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
-    """Ask and score a cell, and record the result; raises `TryAgain` while there are tries left."""
+    """Run and score a cell, and record the result; raises `TryAgain` while tries remain."""
     answer = stored_answer(cell)
     if answer is not None and cell.is_cut:
         record(experiment.pk, cell, answer, results.refuse_cut_output(missing_scorers(experiment, cell)))
@@ -343,7 +341,7 @@ def _ask_once(experiment: Experiment, cell: Cell, stop: Stop) -> results.Answer:
     try:
         answer = ask(experiment, cell, caller_of_experiment(experiment), stop)
         PACING.answered(experiment.provider)
-    except VersioningError as error:  # of the rights
+    except VersioningError as error:  # a check of the rights
         answer = results.Answer(error=Problem(error.code, str(error.message)))
     except TryAgain as again:
         if cell.tries < TRIES - 1:
@@ -355,7 +353,7 @@ def _ask_once(experiment: Experiment, cell: Cell, stop: Stop) -> results.Answer:
 
 
 def stored_answer(cell: Cell) -> results.Answer | None:
-    """Return the answer of a cell that is only to be scored, or None."""
+    """Return the stored answer of a cell that only needs scoring, or None."""
     if not cell.output_json:
         return None
     return results.Answer(
@@ -378,7 +376,7 @@ def missing_scorers(experiment: Experiment, cell: Cell) -> list[ExperimentScorer
 def _score_or_postpone(
     experiment: Experiment, cell: Cell, answer: results.Answer, stop: Stop
 ) -> list[results.NewScore] | None:
-    """Return what the scorers say; None if a judge is asked again later, for which the answer is kept."""
+    """Return the outcomes of the scorers; None if a judge is retried later, with the stored answer."""
     if answer.error is not None:
         return []
     missing = missing_scorers(experiment, cell)
@@ -406,7 +404,7 @@ def _postpone(cell: Cell, passing: Any, columns: Mapping[str, Any]) -> None:
 
 
 def wait_for(passing: Any, tries: int) -> float:
-    """Return the seconds before the next try: those that the provider names, or twice as long each time.
+    """Return the seconds before the next try: those that the provider requests, or twice as long each time.
 
     No provider can ask for more than `MAX_WAIT`.
     """
@@ -427,13 +425,13 @@ def record(
         cell.finish(**results.result_columns(cell))
         results.put_scores(experiment, cell, scores)
         results.count(experiment, cell, before, spent=spent_on(answer, scores))
-        is_ours_to_end = experiment.is_started or experiment.stopped  # else the application ends it
+        is_ours_to_end = experiment.is_started or experiment.stopped  # otherwise the application ends it
         if is_ours_to_end and not experiment.queued_count and not experiment.outcome:
             results.finish(experiment, experiment.stopped or Outcome.COMPLETE)
 
 
 def spent_on(answer: results.Answer, scores: Iterable[results.NewScore]) -> dict[str, int]:
-    """Return what an answer and its scores used, by the columns of the experiment."""
+    """Return the usage of an answer and its scores, by the columns of the experiment."""
     outcomes = [outcome for _, _, outcome, _ in scores]
     costs = [answer.cost, *(outcome.cost for outcome in outcomes)]
     return {
@@ -477,8 +475,7 @@ EMPTY: Final = {
 def remove_old() -> None:
     """Remove outputs that are older than `EDITOR_KEEP_RESULTS` days, in batches; 0 keeps all of them.
 
-    The results stay, with their scores and without what was said. Those of experiments that are needed are
-    left as they are.
+    The results stay, with their scores but without texts. Results of needed experiments are not changed.
     """
     if not settings.EDITOR_KEEP_RESULTS:
         return

@@ -38,7 +38,7 @@ class PinnedScorerNamed(RequestSchema):
 
 
 class ExperimentLimits(RequestSchema):
-    """What an experiment may use; asked before each cell."""
+    """The limits of an experiment, checked before each cell."""
 
     tokens: Annotated[int, Field(ge=1)] = UNCHANGED
     seconds: Annotated[float, Field(gt=0)] = UNCHANGED
@@ -56,7 +56,7 @@ class ExperimentGrouping(RequestSchema):
 
 
 class ExperimentProvenance(RequestSchema):
-    """Where an experiment comes from."""
+    """The origin of an experiment."""
 
     source: NotBlank = UNCHANGED
     source_id: NotBlank = UNCHANGED
@@ -83,24 +83,24 @@ class ExperimentUpdate(RequestSchema):
 class ExperimentCreate(ExperimentUpdate):
     """A new experiment over a dataset."""
 
-    start: Annotated[bool, Field(description="Absent: true; false: the application asks or sends.")] = (
-        UNCHANGED
-    )
+    start: Annotated[
+        bool, Field(description=("True when absent; with false the application runs items or sends results."))
+    ] = UNCHANGED
     id: Annotated[NotBlank, Field(description="Only with `start: false`.")] = UNCHANGED
     target_type: Literal["agent", "scorer"] = UNCHANGED
     target_id: NotBlank = UNCHANGED
-    selector: Annotated[JsonObject, Field(description="The version of the target; else published.")] = (
-        UNCHANGED
-    )
-    lock: Annotated[JsonObject, Field(description="A lock that holds the target.")] = UNCHANGED
+    selector: Annotated[
+        JsonObject, Field(description=("The version of the target; published when absent."))
+    ] = UNCHANGED
+    lock: Annotated[JsonObject, Field(description="A lock that contains the target.")] = UNCHANGED
     release: Annotated[NotBlank, Field(description="The target as this release would publish it.")] = (
         UNCHANGED
     )
     agent_version: Annotated[NotBlank, Field(description="A version of the target.")] = UNCHANGED
     versions: JsonObject = UNCHANGED
-    version: Annotated[int, Field(ge=1, description="Of the dataset; the present one when absent.")] = (
-        UNCHANGED
-    )
+    version: Annotated[
+        int, Field(ge=1, description=("The version of the dataset; the current one when absent."))
+    ] = UNCHANGED
     baseline: Annotated[
         NotBlank, Field(description="`published`, a version of the target, or an experiment.")
     ] = UNCHANGED
@@ -114,29 +114,29 @@ class ExperimentCreate(ExperimentUpdate):
     grouping: ExperimentGrouping = UNCHANGED
     provenance: ExperimentProvenance = UNCHANGED
     runner_attestation: RunnerAttestation = UNCHANGED
-    dry_run: Annotated[bool, Field(description="True stores nothing, and says what it would be.")] = UNCHANGED
+    dry_run: Annotated[bool, Field(description="True stores nothing and returns an estimate.")] = UNCHANGED
 
 
 class ExperimentResume(RequestSchema):
-    """What an experiment may use from now on, together with what it has used."""
+    """New limits of an experiment; earlier usage still counts."""
 
     limits: ExperimentLimits = UNCHANGED
 
 
 class ExperimentAttempts(RequestSchema):
-    """How many attempts every item is to have."""
+    """The number of attempts of every item."""
 
     attempts: Annotated[int, Field(ge=1, le=MAX_ATTEMPTS)]
 
 
 class ExperimentScore(RequestSchema):
-    """The scorers that score the outputs that there are."""
+    """The scorers for the existing outputs."""
 
     scorer_ids: Annotated[list[NotBlank | PinnedScorerNamed], Field(min_length=1)]
 
 
 def or_null(attribute: str) -> Source:
-    """Return where a member comes from that is null rather than empty."""
+    """Return the source of a member that is null instead of empty."""
     return Source(lambda one: getattr(one, attribute) or None)
 
 
@@ -160,7 +160,7 @@ class ExperimentCounts(ResponseSchema):
 
 
 class ExperimentSpent(ResponseSchema):
-    """What all tries of an experiment used, those of judges included."""
+    """The usage of all tries of an experiment, including judges."""
 
     input_tokens: int
     output_tokens: int
@@ -181,17 +181,17 @@ def _of(name: str) -> Source:
 
 
 class ScorerSummary(ResponseSchema):
-    """What a scorer says of an experiment; statistics are over items."""
+    """The summary of a scorer in an experiment; statistics are over items."""
 
     scorer_id: Annotated[str, _of("scorerId")]
     n: Annotated[int, Field(description="The items with a score."), _of("n")]
-    passed: Annotated[int, Field(description="Those that passed in every attempt."), _of("passed")]
+    passed: Annotated[int, Field(description="The items that passed in every attempt."), _of("passed")]
     pass_rate: Annotated[float | None, _of("passRate")]
     interval: Annotated[
-        list[float] | None, Field(description="Wilson's, at 95 %, of the pass rate."), _of("interval")
+        list[float] | None, Field(description="Wilson's 95 % interval of the pass rate."), _of("interval")
     ]
     mean: Annotated[float | None, _of("mean")]
-    flaky: Annotated[int, Field(description="Those that passed in some attempts only."), _of("flaky")]
+    flaky: Annotated[int, Field(description="The items that passed in some attempts only."), _of("flaky")]
     errors: Annotated[int, _of("errors")]
     not_scorable: Annotated[int, _of("notScorable")]
 
@@ -234,7 +234,7 @@ class ExperimentAnswer(ResponseSchema):
     request_context: Annotated[
         JsonObject | None,
         or_null("request_context"),
-        Field(description="In which its items ran, beside their own; null without one."),
+        Field(description="The request context of its items, in addition to their own; null without one."),
     ]
     started_by: Annotated[str | None, or_null("author_name")]
     total_items: Annotated[int, Source("items_count")]
@@ -255,7 +255,7 @@ class ExperimentStarted(ExperimentAnswer):
 
 
 class EstimatedTokens(ResponseSchema):
-    """What an experiment would use, about."""
+    """The estimated usage of an experiment."""
 
     input_tokens: int
     output_tokens: int
@@ -263,7 +263,7 @@ class EstimatedTokens(ResponseSchema):
 
 
 class EstimateProblem(ResponseSchema):
-    """Something that an experiment would suffer from."""
+    """A problem that does not prevent an experiment."""
 
     code: str
     message: str
@@ -271,7 +271,7 @@ class EstimateProblem(ResponseSchema):
 
 
 class ExperimentEstimate(ResponseSchema):
-    """What an experiment would be; a new baseline is counted too."""
+    """Estimated calls, tokens and cost of an experiment, including a new baseline."""
 
     cells: int
     estimate: Annotated[EstimatedTokens, Source(lambda estimate: estimate)]
@@ -282,7 +282,7 @@ class ExperimentEstimate(ResponseSchema):
 
 
 class ExperimentNotStarted(RootModel[ExperimentEstimate | ExperimentStarted]):
-    """With `dryRun` what it would be; otherwise the experiment that has this id already."""
+    """With `dryRun` the estimate; otherwise the existing experiment with this id."""
 
 
 class ExperimentPage(ResponseSchema):
@@ -293,7 +293,7 @@ class ExperimentPage(ResponseSchema):
 
 
 class ReviewCount(ResponseSchema):
-    """How many results of an experiment people look at."""
+    """The number of results of an experiment under review."""
 
     experiment_id: Annotated[str, Source(lambda one: one["experimentId"])]
     total: Annotated[int, Source(lambda one: one["total"])]
@@ -303,7 +303,7 @@ class ReviewCount(ResponseSchema):
 
 
 class ReviewSummary(ResponseSchema):
-    """The results that people look at, by experiment."""
+    """The results under review, by experiment."""
 
     counts: Annotated[list[ReviewCount], Source(lambda counts: counts)]
 
@@ -441,7 +441,7 @@ class ScorePage(ResponseSchema):
 
 
 class ResultLabelCreate(RequestSchema):
-    """What a person says of a result."""
+    """A person's label of a result."""
 
     experiment_id: NotBlank
     item_id: NotBlank
@@ -452,7 +452,7 @@ class ResultLabelCreate(RequestSchema):
 
 
 class ResultLabelAnswer(ResponseSchema):
-    """What a person said of a result."""
+    """A stored label of a result."""
 
     id: Annotated[str, Source(lambda label: str(label.pk))]
     experiment_id: Annotated[str, Source(lambda label: public_id(label.experiment_id))]
@@ -511,14 +511,14 @@ class ResultCreate(RequestSchema):
 
 
 class ItemRun(RequestSchema):
-    """An item that is run now."""
+    """An item to run now."""
 
     attempt: Attempt = UNCHANGED
     request_context: Annotated[JsonObject, Field(description="The item's own takes precedence.")] = UNCHANGED
 
 
 class ResultUpdate(RequestSchema):
-    """What people say of a result; an absent member is unchanged, null clears one."""
+    """A review of a result; an absent member is unchanged, null clears one."""
 
     status: Literal["needs-review", "reviewed", "complete"] | None = None
     tags: list[Tag] | None = None
@@ -526,7 +526,7 @@ class ResultUpdate(RequestSchema):
 
 
 class ResultScore(ResponseSchema):
-    """What a scorer says of a result."""
+    """The outcome of a scorer for a result."""
 
     scorer_id: str
     scorer_version_id: Annotated[str | None, or_null("version_id")]
@@ -568,7 +568,7 @@ class ResultAnswer(ResponseSchema):
         str | None, Field(description="SHA-256 of the whole output as JSON."), or_null("output_digest")
     ]
     output_cut: Annotated[
-        bool, Field(description="Whether only the first 32 KiB are kept."), Source("is_cut")
+        bool, Field(description="Whether only the first 32 KiB are stored."), Source("is_cut")
     ]
     ground_truth: Annotated[Any, _member("groundTruth")]
     metadata: Annotated[JsonObject | None, _member("metadata")]
@@ -614,7 +614,7 @@ def _text_of_score(name: str) -> Source:
 
 
 class ItemRunScore(ResponseSchema):
-    """What a scorer says of an item that was run."""
+    """The outcome of a scorer for an item that was run."""
 
     scorer_id: Annotated[str, _of_score("scorer_id")]
     scorer_name: Annotated[str, Source(lambda pair: pair[1])]
@@ -627,7 +627,7 @@ class ItemRunScore(ResponseSchema):
 
 
 class ItemRunAnswer(ResponseSchema):
-    """The result of an item that was run, and what the scorers say of it."""
+    """The result of an item that was run, with the outcomes of the scorers."""
 
     result: Annotated[ResultAnswer, Source(lambda both: both[0])]
     scores: Annotated[list[ItemRunScore], Source(lambda both: both[1])]
@@ -645,7 +645,7 @@ _VERDICTS = [verdict.value for verdict in Verdict]
 
 
 class LeftOutAnswer(ResponseSchema):
-    """How many items are in no pair of the primary scorer, by the reason."""
+    """The number of items in no pair of the primary scorer, by reason."""
 
     only_here: int
     only_baseline: int
@@ -655,7 +655,7 @@ class LeftOutAnswer(ResponseSchema):
 
 
 class ComparedScorerAnswer(ResponseSchema):
-    """What the pairs say together, by one scorer."""
+    """The comparison of the pairs by one scorer."""
 
     scorer_id: str
     primary: bool
@@ -665,13 +665,15 @@ class ComparedScorerAnswer(ResponseSchema):
     difference: Annotated[float, Field(description="The mean over the pairs; positive is better here.")]
     interval: Annotated[
         list[float] | None,
-        Field(min_length=2, max_length=2, description="At 95 %; null where it cannot be given."),
+        Field(min_length=2, max_length=2, description="The 95 % interval; null if it cannot be computed."),
     ]
     p: float
     verdict: Annotated[str, Field(json_schema_extra={"enum": _VERDICTS})]
     detectable: Annotated[
         int | None,
-        Field(description="The least drop in whole points that so many pairs would show 4 times in 5."),
+        Field(
+            description=("The smallest drop in whole points that this many pairs would detect 4 times in 5.")
+        ),
     ]
 
 
@@ -686,14 +688,14 @@ class ComparedItemAnswer(ResponseSchema):
 
 
 class ComparisonAnswer(ResponseSchema):
-    """What an experiment says compared with its baseline."""
+    """The comparison of an experiment with its baseline."""
 
     pairs: Annotated[int, Source(lambda pair: pair[0].pairs)]
     left_out: Annotated[LeftOutAnswer, Source(lambda pair: pair[0].left_out)]
     not_contemporary: Annotated[
         bool,
         Source(lambda pair: pair[0].not_contemporary),
-        Field(description="Whether a day lies between them, or the provider reported another model."),
+        Field(description="Whether they ran on different days, or the provider reported different models."),
     ]
     scorers: Annotated[list[ComparedScorerAnswer], Source(lambda pair: pair[0].scorers)]
     items: Annotated[
@@ -710,12 +712,12 @@ class ExperimentsBeside(RequestSchema):
 
 
 class ResultBesideAnswer(ResponseSchema):
-    """What an experiment says of an item."""
+    """The result of an item in an experiment."""
 
-    output: Annotated[Any, Field(description="Of the first attempt that has one.")]
+    output: Annotated[Any, Field(description="The output of the first attempt that has one.")]
     scores: Annotated[
         dict[str, float | None],
-        Field(description="By scorer, the mean over the attempts; null where it could score none."),
+        Field(description="By scorer, the mean over the attempts; null if it could score none."),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Starting experiments, with everything pinned, and estimating what they would use."""
+"""Starting experiments, with everything pinned, and estimating their usage."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def add_cells(
 ) -> None:
     """Add a cell for each item and attempt; experiments of the same items run theirs one after the other.
 
-    The items of an attempt are shuffled by the id of the first experiment, so that neither the order of the
-    dataset nor the hour plays a part. Copying within the database takes a second for 50,000 cells.
+    The items of an attempt are shuffled by the id of the first experiment, so that the order of the dataset
+    and the time do not matter. Copying within the database takes a second for 50,000 cells.
     """
     first = experiments[0]
     stored = connection.ops.adapt_datetimefield_value(now)
@@ -106,7 +106,7 @@ def _cast(name: str) -> str:
 
 
 SELECTING: Final = ("selector", "lock", "release", "agentVersion", "versions")
-"""The members that select the version of the target, of which a request has one."""
+"""The members that select the version of the target; a request has one of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,14 +122,14 @@ class Target:
     scorer_ids: Sequence[str] = ()
     config: Mapping[str, Any] | None = None
     instructions: str | None = None
-    """The text of the prompt block that a judge names, or that of an agent as it is without a context."""
+    """The text of a judge's prompt block, or of an agent without a context."""
 
 
 def pin_target(editor: Editor, given: Mapping[str, Any], by: Caller) -> Target:
     """Return the target that the members of a request name, in the version that they select.
 
-    Raises `Invalid` for a target that is half given and for a version selected twice, `NotFound` and
-    `Forbidden` for what the caller may not run.
+    Raises `Invalid` for an incomplete target and for a version selected twice, `NotFound` and `Forbidden` for
+    a target that the caller may not run.
     """
     target_type, target_id = given.get("targetType"), given.get("targetId")
     if (target_type is None) != (target_id is None):
@@ -147,7 +147,7 @@ def pin_target(editor: Editor, given: Mapping[str, Any], by: Caller) -> Target:
 
 
 def select_version(given: Mapping[str, Any], target_id: str) -> Selector | Mapping[str, Any]:
-    """Return what a request selects of its target: by default what is published; or a lock."""
+    """Return the selected version of the target, by default the published one; or a lock."""
     named = [name for name in SELECTING if given.get(name)]
     if len(named) > 1:
         raise Invalid([Issue(name, Message("the version is selected more than once")) for name in named])
@@ -178,7 +178,7 @@ def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any]
         if not lock.keys() >= OWN_MEMBERS:
             raise Invalid.field("lock", Message("is not a lock"))
         if agent_id not in editor.opened(SentLock.parse(lock, "lock")).agents:
-            raise Invalid.field("lock", Message("does not hold the agent {id!r}", id=agent_id))
+            raise Invalid.field("lock", Message("does not contain the agent {id!r}", id=agent_id))
     sent = SentLock.parse(lock, "lock")
     opened = editor.opened(sent)
     served = editor.serve_locked(agent_id, opened, context={}, by=by, as_part=False, is_called=True)
@@ -221,8 +221,8 @@ def pin_scorers(
 ) -> list[ExperimentScorer]:
     """Return the scorers of a new experiment, in the versions that are published now.
 
-    They are those of the request, or those of the dataset, or those of the agent. Raises `Invalid` naming
-    what does not exist for the caller.
+    They are those of the request, or else of the dataset, or else of the agent. Raises `Invalid` naming
+    scorers that do not exist for the caller.
     """
     if "scorerIds" in given and given["scorerIds"] is not None:
         named = given["scorerIds"]
@@ -237,7 +237,7 @@ def pin_scorers(
     ids = [scorer.scorer_id for scorer in scorers]
     primary = given.get("primaryScorer") or (ids[0] if ids else None)
     if primary is not None and primary not in ids:
-        raise Invalid.field("primaryScorer", Message("is none of the scorers of this experiment"))
+        raise Invalid.field("primaryScorer", Message("is not one of the scorers of this experiment"))
     for position, scorer in enumerate(scorers):
         scorer.position, scorer.is_primary = position, scorer.scorer_id == primary
     return scorers
@@ -273,10 +273,10 @@ SETTINGS: Final = (
     *("description", "metadata", "provenance", "runnerAttestation"),
     *("requestContext", "limits", "unmockedToolPolicy", "maxConcurrency"),
 )
-"""The members that are kept as they were sent."""
+"""The members that are stored as sent."""
 PUBLISHED_BASELINE: Final = "published"
 _TAKEN: Final = ("review-summary",)
-"""What is no id of an experiment, because an address says something else by it."""
+"""Words that cannot be ids of experiments, because addresses use them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,7 +289,7 @@ class Started:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A checked request for an experiment, of which nothing is stored yet."""
+    """A checked request for an experiment that is not stored yet."""
 
     dataset: Dataset
     version: DatasetVersion
@@ -301,7 +301,7 @@ class Plan:
 
 @retry_on_conflict
 def start(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION) -> Started:
-    """Start an experiment over a dataset; with a `baseline` that is no experiment yet, that as well.
+    """Start an experiment over a dataset, and its `baseline` unless that is an existing experiment.
 
     `given` are the members of the request. Raises `NotFound`, `Forbidden` without the right to save,
     `Invalid`, and `Conflict` for an id that another experiment has.
@@ -347,7 +347,7 @@ def plan_experiment(
 
 
 def refuse_too_much(items: int, attempts: int, scorers: int) -> None:
-    """Raise `Invalid` for more work than an experiment may be."""
+    """Raise `Invalid` for more work than an experiment allows."""
     if items * attempts * (1 + scorers) > MAX_WORK:
         message = Message(
             "is too much: items times attempts times (1 + scorers) is at most {limit}", limit=MAX_WORK
@@ -356,7 +356,7 @@ def refuse_too_much(items: int, attempts: int, scorers: int) -> None:
 
 
 def dataset_version(dataset: Dataset, number: int | None) -> DatasetVersion:
-    """Return a version of a dataset, by default the present one; raises `Invalid`."""
+    """Return a version of a dataset, by default the current one; raises `Invalid`."""
     wanted = dataset.version if number is None else number
     version = DatasetVersion.objects.filter(dataset=dataset, version=wanted).first()
     if version is None:
@@ -366,9 +366,10 @@ def dataset_version(dataset: Dataset, number: int | None) -> DatasetVersion:
 
 
 def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experiment | None:
-    """Return the experiment that has the id of a request already, if it is the same.
+    """Return the existing experiment with the id of a request, if it is the same.
 
-    Ids are unique in a dataset, and among what the caller may read. Raises `Conflict` if it is another one's.
+    Ids are unique in a dataset, and among the experiments that the caller may read. Raises `Conflict` if
+    another experiment has it.
     """
     if "id" not in given:
         return None
@@ -376,7 +377,7 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
         raise Invalid.field("id", Message("can be chosen only with start: false"))
     problem = ids.problem(given["id"], _TAKEN)
     if problem is None and "/" in given["id"]:
-        problem = Message("must not hold a slash")
+        problem = Message("must not contain a slash")
     if problem is None and len(ids.encode(given["id"])) > MAX_CHOSEN_ID:
         problem = Message("must have 1 to {limit} bytes once percent-encoded", limit=MAX_CHOSEN_ID)
     if problem is not None:
@@ -384,7 +385,7 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
     dataset = find_dataset(dataset_id, by=by, right=Right.SAVE)
     experiment = Experiment.objects.in_dataset(dataset.pk, given["id"]).first()
     if experiment is None and not Experiment.objects.readable_by(by).keys_of(given["id"]):
-        return None  # what the caller may not read does not count
+        return None  # unreadable experiments do not count
     same = (
         experiment is not None
         and Experiment.objects.readable_by(by).filter(pk=experiment.pk).exists()
@@ -485,17 +486,17 @@ def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Ex
 
 
 CHARACTERS: Final = 4
-"""How many characters a token has, about."""
+"""The approximate number of characters of a token."""
 VERDICT_TOKENS: Final = 60
-"""How long the answer of a judge is, about: a reason and a label."""
+"""The approximate number of tokens in the answer of a judge: a reason and a label."""
 _AT_ONCE: Final = 50
 _RUNS: Final = 5
-"""How many of the newest experiments say how long answers usually are, and take."""
+"""The number of recent experiments used to estimate the length and duration of answers."""
 
 
 @dataclass(frozen=True)
 class PlanProblem:
-    """Something that does not prevent an experiment, and that it suffers from."""
+    """A problem that does not prevent an experiment but affects it."""
 
     code: str
     message: str
@@ -504,37 +505,37 @@ class PlanProblem:
 
 @dataclass(kw_only=True)
 class Estimate:
-    """What an experiment would be; its new baseline is counted too."""
+    """Estimated calls, tokens and cost of an experiment, including a new baseline."""
 
     cells: int
     not_scorable: dict[str, int]
-    """The items that a scorer cannot score for any answer, by scorer."""
+    """The number of items that a scorer cannot score for any answer, by scorer."""
     problems: Sequence[PlanProblem]
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float | None = None
-    """How long one worker needs; None where the target has not answered an item of the dataset yet."""
+    """The seconds for one worker; None if the target has not answered an item of the dataset yet."""
     cost: Decimal | None = Decimal(0)
-    """In US dollars; None where the price of a model is unknown."""
+    """In US dollars; None if the price of a model is unknown."""
 
 
 def estimate(
     experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION
 ) -> Estimate:
-    """Return what an experiment of these members would be; raises as starting it would.
+    """Return the estimate for an experiment of these members; raises as `start` does.
 
-    Tokens are guessed from the length of the texts, and those of answers from earlier ones of the target to
-    items of the dataset; without any, from the ground truths.
+    Tokens are estimated from the length of the texts. Those of answers come from the target's earlier answers
+    to items of the dataset or, without any, from the ground truths.
     """
     known_by_id(dataset_id, given, caller_of(by))
     return estimate_plan(plan_experiment(experiments, dataset_id, given, by=by), given.get("attempts", 1))
 
 
 def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Estimate:
-    """Return what an experiment that is planned would be.
+    """Return the estimate for a planned experiment.
 
-    With a `sample` only so many items are read: their tokens stand for those of the others, which
-    `not_scorable` leaves out.
+    With a `sample` only this many items are read; their tokens are extrapolated, while `not_scorable` counts
+    only these items.
     """
     runs = 1 if plan.baseline is None or isinstance(plan.baseline, Experiment) else 2
     cells = plan.items * attempts * runs
@@ -556,7 +557,7 @@ def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Es
         not_scorable=dict.fromkeys((scorer.scorer_id for scorer in plan.scorers), 0),
         problems=problems,
     )
-    # How long answers of the target were so far, and took, as means; None without any.
+    # The mean length and duration of the target's earlier answers; None without any.
     runs_before = Experiment.objects.filter(
         dataset=plan.dataset, target_type=plan.target.type, target_id=plan.target.id
     ).order_by("-created_at", "pk")
@@ -585,7 +586,7 @@ def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Es
 
 
 def _able(scorers: Sequence[ExperimentScorer], cell: Cell, found: Estimate) -> Iterator[ExperimentScorer]:
-    """Yield the scorers that can score some answer to an item, and count it for the others."""
+    """Yield the scorers that can score some answer to an item, and count the item for the others."""
     attempt = replace(attempt_at(cell, ""), tool_calls=(), tokens=0)
     for scorer in scorers:
         if names_others(cell, scorer) or cannot_score(scorer.config, attempt):
@@ -601,7 +602,7 @@ def _add_characters(
     judges: Sequence[ExperimentScorer],
     usual: float | None,
 ) -> None:
-    """Add the characters of an item in one attempt, by provider and model: asked, and answered."""
+    """Add the characters of an item in one attempt, by provider and model: of requests and of answers."""
     asked, truth = len(to_text(cell.member("input"))), cell.member("groundTruth")
     expected = 0 if truth is None else len(to_text(truth))
     answered = round(expected if usual is None else usual * CHARACTERS)

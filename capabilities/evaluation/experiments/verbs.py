@@ -1,4 +1,4 @@
-"""What people and programs do with experiments, their results, labels and scores."""
+"""The verbs for experiments, their results, labels and scores."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def changing_experiment(experiment_id: str, dataset_id: str | None, by: Who) -> 
 def describe_experiment(
     experiment_id: str, changes: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Experiment:
-    """Give an experiment another name, description or metadata; null clears one."""
+    """Change the name, the description or the metadata of an experiment; null clears one."""
     with changing_experiment(experiment_id, dataset_id, by) as experiment:
         if "name" in changes:
             experiment.name = changes["name"] or ""
@@ -142,15 +142,13 @@ def describe_experiment(
 
 @retry_on_conflict
 def delete_experiment(experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION) -> None:
-    """Delete an experiment with its results and scores; one that runs ends with it.
+    """Delete an experiment with its results and scores, even while it runs.
 
-    Raises `InUse` for one that a gate counts, or that is newer than what it counts.
+    Raises `InUse` for one that is evidence for a gate, or newer than such evidence.
     """
     caller = caller_of(by)
     with changing_experiment(experiment_id, dataset_id, caller) as experiment:
-        message = Message(
-            "A gate counts this experiment, or an older one in its place: it cannot be deleted."
-        )
+        message = Message("A gate counts this experiment, or an older one instead: it cannot be deleted.")
         results.refuse_if_counted(experiment, message)
         about = {"datasetId": str(experiment.dataset_id) if experiment.dataset_id else None}
         experiment.record("deleted", caller, **about)
@@ -158,7 +156,7 @@ def delete_experiment(experiment_id: str, *, dataset_id: str | None = None, by: 
 
 
 def review_counts(*, by: Who = APPLICATION) -> list[dict[str, Any]]:
-    """Return how many results of each experiment people have to look at, or have looked at."""
+    """Return the numbers of results of each experiment by state of their review."""
     readable = Experiment.objects.readable_by(caller_of(by))
     rows = Cell.objects.over().filter(experiment__in=readable).order_by()
     states = {"needsReview": "needs-review", "reviewed": "reviewed", "complete": "complete"}
@@ -196,7 +194,7 @@ def review_result(
     dataset_id: str | None = None,
     by: Who = APPLICATION,
 ) -> Cell:
-    """Set the `status`, `tags` and `comment` that people give a result; null clears one."""
+    """Set the review's `status`, `tags` and `comment` of a result; null clears one."""
     with changing_experiment(experiment_id, dataset_id, by) as experiment:
         rows = Cell.objects.over().filter(experiment=experiment).with_revisions()
         cell = rows.filter(pk=int(result_id)).first() if is_key(result_id) else None
@@ -219,7 +217,7 @@ def export_results(
     dataset_id: str | None = None,
     by: Who = APPLICATION,
 ) -> Iterator[str]:
-    """Return the parts of a file with the results that there are, in the order in which the items ran.
+    """Return the parts of a file with the current results, in the order in which the items ran.
 
     `format` is one of `FORMATS`. Raises `NotFound`, as the iterator does if the experiment is deleted before
     it ends.
@@ -228,19 +226,19 @@ def export_results(
 
 
 FAILED: Final = "failed"
-"""The code of an error that was sent without one."""
+"""The code of an error that was sent without a code."""
 _IN_PLACE: Final = ("input", "groundTruth")
-"""Members of an item in whose place an application may send others."""
+"""The members of an item that an application may replace by its own."""
 
 
 @retry_on_conflict
 def submit_result(
     experiment_id: str, given: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Cell:
-    """Store the result of an item and an attempt, in place of an earlier one.
+    """Store the result of an item and an attempt, replacing an earlier one.
 
-    The pinned scorers whose scores are not sent score the output, if they need no model. Raises `Invalid` for
-    an experiment that has a target, `NotFound` for an unknown item, and `Conflict` for one that has ended.
+    Pinned scorers whose scores are not sent score the output, if they need no model. Raises `Invalid` for an
+    experiment that has a target, `NotFound` for an unknown item, and `Conflict` for one that has ended.
     """
     caller = caller_of(by)
     with events.transaction():
@@ -283,7 +281,7 @@ def open_experiment(experiment_id: str, dataset_id: str | None, by: Caller) -> E
 def find_cell(experiment: Experiment, item_id: str, attempt: int) -> Cell:
     """Return the cell of an item and an attempt in a locked experiment.
 
-    A further attempt makes one for every item: what no one sends of it is skipped in the end. Raises
+    A further attempt makes a cell for every item; cells without a result are skipped in the end. Raises
     `NotFound` for an unknown item.
     """
     of_item = Cell.objects.filter(experiment=experiment, item_id=parse_uuid(item_id))
@@ -345,7 +343,7 @@ def sent_outcome(scorer: ExperimentScorer | None, value: float, reason: str | No
 def finalize_experiment(
     experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Experiment:
-    """End an experiment that no worker runs; items without a result are skipped. Again: nothing changes."""
+    """End an experiment that no worker runs; items without a result are skipped. Idempotent."""
     caller = caller_of(by)
     with changing_experiment(experiment_id, dataset_id, caller) as found:
         if found.outcome:
@@ -359,7 +357,7 @@ def finalize_experiment(
 def cancel_experiment(
     experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Experiment:
-    """Stop an experiment: nothing more begins, and what runs is dropped. An ended one stays as it is."""
+    """Stop an experiment: no further cells begin, and running ones are dropped. Ended ones are unchanged."""
     caller = caller_of(by)
     with changing_experiment(experiment_id, dataset_id, caller) as experiment:
         if not experiment.outcome:
@@ -376,9 +374,9 @@ def resume_experiment(
     dataset_id: str | None = None,
     by: Who = APPLICATION,
 ) -> Experiment:
-    """Queue what failed or was skipped; outputs on which a scorer failed are scored again.
+    """Queue failed and skipped cells; outputs on which a scorer failed are scored again.
 
-    `limits` take the place of those that were reached. What was spent before still counts.
+    `limits` replace the reached ones. Earlier usage still counts.
     """
     with changing_experiment(experiment_id, dataset_id, by) as experiment:
         if not experiment.is_started:
@@ -400,7 +398,7 @@ def resume_experiment(
 def _reopen(experiment: Experiment, queued: int) -> None:
     """Make the queued cells of a locked experiment due, and count them again.
 
-    Where the application asks or sends, those are only the cells whose output is to be scored.
+    If the application runs items or sends results, only cells whose output needs scoring become due.
     """
     waiting = Cell.objects.filter(experiment=experiment, state=State.QUEUED, due_at=None)
     if not experiment.is_started:
@@ -416,7 +414,7 @@ def _reopen(experiment: Experiment, queued: int) -> None:
 def add_attempts(
     experiment_id: str, attempts: int, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Experiment:
-    """Let every item have so many attempts; those that there are stay. Raises `Invalid`."""
+    """Extend every item to this many attempts; existing ones are unchanged. Raises `Invalid`."""
     with changing_experiment(experiment_id, dataset_id, by) as experiment:
         if experiment.dataset_id is None:
             raise Conflict(Message("The dataset of this experiment is deleted."), code="dataset_deleted")
@@ -441,12 +439,12 @@ def score_again(
     dataset_id: str | None = None,
     by: Who = APPLICATION,
 ) -> Experiment:
-    """Score the outputs that there are by these scorers, in the versions that are published now.
+    """Score the existing outputs with the published versions of these scorers.
 
-    They are pinned as well; what the same scorers said before in other versions is dropped. What the very
-    same said stays, so that no one asks a judge until it passes, and so do the scores of purged items, which
-    cannot be scored any more. Raises `Invalid`, and `InUse` for a draft of a scorer whose scores count for a
-    gate: otherwise a judge could be asked again by way of another version.
+    They are pinned as well; scores of other versions of the same scorers are dropped. Scores of the same
+    version stay, so that a judge cannot be repeated until it passes. Scores of purged items also stay,
+    because they cannot be scored any more. Raises `Invalid`, and `InUse` for a draft of a scorer whose scores
+    count for a gate, which would allow repeating a judge through another version.
     """
     caller = caller_of(by)
     with changing_experiment(experiment_id, dataset_id, caller) as experiment:
@@ -463,7 +461,7 @@ def score_again(
         drafts = {scorer.scorer_id for scorer in other if active.get(scorer.scorer_id) != scorer.version_id}
         if drafts:
             message = Message(
-                "A gate counts these scores: only a published version of the scorer takes their place."
+                "A gate counts these scores: only a published version of the scorer can replace them."
             )
             results.refuse_if_counted(experiment, message, drafts)
         experiment.set(
@@ -487,19 +485,19 @@ def score_again(
 
 
 class Agreement(NamedTuple):
-    """How far a scorer agrees with people, as shares of `n` labels; None where there are none."""
+    """The agreement of a scorer with people, as shares of `n` labels; None without labels."""
 
     n: int
     agree: float | None
     kappa: float | None
-    """Cohen's: 1 for full agreement, 0 for what chance would give; None if people say one thing only."""
+    """Cohen's kappa: 1 for full agreement, 0 for chance; None if people gave only one label."""
     majority: float | None
-    """The share of the more frequent label, which saying always the same would reach."""
+    """The share of the more frequent label, which a constant answer would reach."""
 
 
 @retry_on_conflict
 def add_label(given: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION) -> Label:
-    """Store what a person says of a result, in place of what the same person said under this name.
+    """Store a person's label of a result, replacing the same person's earlier label with this name.
 
     Raises `NotFound`, `AmbiguousId` without a dataset, `Forbidden` without the right to save, and `Invalid`
     for an item without a result.
@@ -510,7 +508,7 @@ def add_label(given: Mapping[str, Any], *, dataset_id: str | None = None, by: Wh
         experiment = find_among(rows, given["experimentId"], dataset_id, caller, Right.SAVE)
         about = {"experiment": experiment, "item_id": given["itemId"], "attempt": given.get("attempt", 0)}
         if not is_uuid(given["itemId"]) or not Cell.objects.over().filter(**about).exists():
-            raise Invalid.field("itemId", Message("is no item of this experiment with a result"))
+            raise Invalid.field("itemId", Message("is not an item of this experiment with a result"))
         values = {"value": given["value"], "comment": given.get("comment") or ""}
         mine = Label.objects.filter(**about, name=given["name"], author=caller.user_id)
         label = mine.first() or Label(**about, name=given["name"], author_id=caller.user_id)
@@ -533,7 +531,7 @@ def list_labels(given: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySet[
 
 
 def agreement(experiments: Verbs, scorer_id: str, *, by: Who = APPLICATION) -> Agreement:
-    """Return how far what a scorer says agrees with the labels under its id; raises `NotFound`."""
+    """Return the agreement of a scorer with the labels under its id; raises `NotFound`."""
     caller = caller_of(by)
     scorer = experiments.editor.collection(SCORER).find(scorer_id, by=caller)
     caller.require(Right.READ_DRAFTS, scorer.workspace_id)
@@ -572,7 +570,7 @@ COLUMNS: Final = {
 def readable_scores(by: Who = APPLICATION) -> QuerySet[Score]:
     """Return the scores of the workspaces whose drafts the caller may read.
 
-    For a key that is limited to some ids, those of scorers, agents and experiments outside are missing.
+    A key that is limited to some ids gets no scores of other scorers, agents and experiments.
     """
     caller = caller_of(by)
     scores = Score.objects.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
@@ -589,10 +587,10 @@ def readable_scores(by: Who = APPLICATION) -> QuerySet[Score]:
 def add_score(given: Mapping[str, Any], *, workspace: str | None = None, by: Who = APPLICATION) -> Score:
     """Store a score that an application sends.
 
-    If `runId` is an experiment, `entityId` is one of its items: the score takes the place of what the same
-    scorer said of the attempt (`metadata.attempt`, else the first). Where the experiment has a target, only
-    scorers that nothing runs here can say something. Raises `Invalid`, `Forbidden`, and `NotFound` for an
-    experiment that is missing for the caller's key.
+    If `runId` is an experiment, `entityId` is one of its items: the score replaces the same scorer's score of
+    the attempt (`metadata.attempt`, by default the first). For an experiment with a target, only scores of
+    external scorers are accepted. Raises `Invalid`, `Forbidden`, and `NotFound` for an experiment that is
+    missing for the caller's key.
     """
     caller = caller_of(by)
     caller.require_covered(given["scorerId"])
@@ -623,7 +621,7 @@ def _add_to_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Scor
         rows = Cell.objects.over().filter(experiment=experiment, item_id=given["entityId"], attempt=attempt)
         cell = rows.first()
     if cell is None:
-        raise Invalid.field("entityId", Message("is no item of this experiment with a result"))
+        raise Invalid.field("entityId", Message("is not an item of this experiment with a result"))
     scorer = experiment.scorers.filter(scorer_id=given["scorerId"]).first()
     if experiment.target_type and scorer is not None and scorer.config["type"] != results.EXTERNAL:
         raise Invalid.field("scorerId", Message("scores this experiment here: its scores are not sent"))
@@ -637,7 +635,7 @@ def _add_to_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Scor
 
 
 MAX_WAITING: Final = 10.0
-"""How many seconds a request waits in all for a provider that is to be asked again."""
+"""The total seconds that a request waits for retries with a provider."""
 
 
 def run_item(
@@ -649,12 +647,13 @@ def run_item(
     dataset_id: str | None = None,
     by: Who = APPLICATION,
 ) -> Cell:
-    """Return the result of an item and an attempt; one that failed, or is missing, is run and scored now.
+    """Return the result of an item and an attempt; a failed or missing one is run and scored now.
 
-    An output that is there is not asked for again, so that no one rolls until it passes; only scorers that
-    failed on it score it again. `context` takes precedence over the request context of the experiment, and
-    that of the item over both. Raises `Invalid` for an experiment without a target, `NotFound` for an unknown
-    item, and `Conflict` for an experiment that has ended, that workers run, or that has reached a limit.
+    An existing output is not produced again, so that no one can repeat a run until it passes; only scorers
+    that failed on it score it again. `context` takes precedence over the request context of the experiment,
+    and that of the item over both. Raises `Invalid` for an experiment without a target, `NotFound` for an
+    unknown item, and `Conflict` for an experiment that has ended, that workers run, or that has reached a
+    limit.
     """
     caller = caller_of(by)
     experiment, cell = _find_open_cell(experiment_id, item_id, attempt, dataset_id, caller)
@@ -682,7 +681,7 @@ def _find_open_cell(
         experiment = open_experiment(experiment_id, dataset_id, by)
         if experiment.target_type == TargetType.NONE:
             raise Invalid.field(
-                "targetType", Message("is missing: this experiment takes results, and runs nothing")
+                "targetType", Message("is missing: this experiment accepts results and runs nothing")
             )
         if running.find_exceeded_limit(experiment, timezone.now()):
             raise Conflict(Message("This experiment has reached one of its limits."), code="limit_reached")
@@ -690,7 +689,7 @@ def _find_open_cell(
 
 
 def _ask_until(experiment: Experiment, cell: Cell, context: Mapping[str, Any], by: Caller) -> results.Answer:
-    """Ask the target; a provider that fails in passing is asked again, as long as a request can wait."""
+    """Run the target; retry temporary failures of the provider as long as a request can wait."""
     stop, until = Stop(), time.monotonic() + MAX_WAITING
     for tries in range(running.TRIES):
         cell.tries = tries
@@ -710,7 +709,7 @@ def _ask_until(experiment: Experiment, cell: Cell, context: Mapping[str, Any], b
 def _record_result(
     cell: Cell, answer: results.Answer, scores: list[results.NewScore], dataset_id: str | None, by: Caller
 ) -> None:
-    """Store the result, in place of an earlier one; raises `Conflict` if the experiment has ended by now."""
+    """Store the result, replacing an earlier one; raises `Conflict` if the experiment has ended meanwhile."""
     with events.transaction():
         experiment = open_experiment(cell.experiment_id, dataset_id, by)
         before = results.counted_as(Cell.objects.get(pk=cell.pk))
@@ -721,7 +720,7 @@ def _record_result(
 
 
 class Experiments(Verbs):
-    """What can be done with experiments; `by` is the caller, the default is the application."""
+    """The verbs of experiments; `by` is the caller, by default the application."""
 
     list = staticmethod(list_experiments)
     find = staticmethod(find_experiment)

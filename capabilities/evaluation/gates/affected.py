@@ -1,4 +1,4 @@
-"""The agents that a change affects, in whatever workspace: what would be live of them, and what was."""
+"""The agents that a change affects, in any workspace, with their live configurations before and after."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, coun
 
 """The slug of a kind, and the id of a resource."""
 Spans = list[tuple[float, float]]
-"""From which positions of the log, and until which, without overlaps and in order."""
+"""Ranges of positions in the log, in order and without overlaps."""
 _MODELS: Final[Mapping[str, Any]] = {AGENT.slug: Agent, PROMPT_BLOCK.slug: PromptBlock}
 _MEMBERS: Final = {AGENT.slug: "agents", PROMPT_BLOCK.slug: "promptBlocks"}
 """The members of a lock with the pins of a kind."""
 _TYPES: Final = [f"{slug}.{what}" for slug in _MEMBERS for what in ("published", "unpublished", "deleted")]
 _BEFORE: Final = -1.0
-"""Before every position of the log."""
+"""A position before every event."""
 
 
 def last_live(agent_id: str, identity: UUID) -> str | None:
-    """Return the version that was live when an agent was unpublished; None if the log no longer knows."""
+    """Return the version that was live when an agent was unpublished; None if it was pruned from the log."""
     rows = Event.objects.filter(
         resource_id=agent_id, resource_uuid=identity, type=f"{AGENT.slug}.unpublished", hidden_from=""
     )
@@ -70,18 +70,18 @@ def last_live(agent_id: str, identity: UUID) -> str | None:
 def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: str) -> bool:
     """Return whether all configurations in a lock were live at one time, of the very same resources.
 
-    What they name and the lock does not hold must not have been live then, because it was not shown. What the
-    log no longer knows was not live. Content of files and of commits, which people who deploy decide about,
-    counts as having been live. Agents outside the workspace count only if they have always been public: of
-    others the log does not tell which agents were granted them. An agent was live with blocks of other
-    workspaces only since its version was granted them. Takes at most seven queries, however much the lock
-    holds, and one more for each agent with such blocks.
+    Resources that they name but the lock does not contain must not have been live then, because they were not
+    shown. Periods pruned from the log do not count. Content of files and commits, decided by deployment,
+    counts as having been live. Agents outside the workspace count only if they have always been public,
+    because the log does not record which agents were granted them. An agent was live with blocks of other
+    workspaces only since its version was granted them. Takes at most seven queries, regardless of the lock's
+    size, and one more for each agent with such blocks.
     """
     pins = {
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
     }
     stored = {key: pin for key, pin in pins.items() if is_uuid(pin["versionId"] or "")}
-    # What the agents of the lock name, in any context.
+    # The resources that agents of the lock name, in any context.
     versions = [pin["versionId"] for (slug, _), pin in stored.items() if slug == AGENT.slug]
     own = {key for slug, key in pins if slug == AGENT.slug and key in code.agents}
     configs = configs_in_code(code) if own else {}
@@ -104,7 +104,7 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
         return False
     history = _History({*stored, *absent, *absent_in_code}, code)
     if any(map(history.any_live, absent_in_code)):
-        return False  # since when the file is what it is, no one knows
+        return False  # the time of the file's last change is unknown
     shared: Spans = [(_BEFORE, inf)]
     blocks = [key for slug, key in stored if slug == PROMPT_BLOCK.slug]
     for key, pin in stored.items():
@@ -116,7 +116,7 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
 
 
 def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
-    """Return whether everyone could always run those of the agents that are outside a workspace."""
+    """Return whether the agents outside a workspace have always been runnable by everyone."""
     outside = Agent.objects.filter(pk__in=agent_ids).exclude(workspace=home).order_by()
     visibilities = dict(outside.values_list("uuid", "visibility"))
     changes = Event.objects.filter(resource_id__in=agent_ids, type=f"{AGENT.slug}.updated").order_by()
@@ -127,9 +127,9 @@ def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
 
 
 def configs_in_code(code: Registry) -> Mapping[str, Config]:
-    """Return the configurations of code-defined agents, by id; with files that override them, if there are.
+    """Return the configurations of code-defined agents, by id, with overrides from files.
 
-    Overrides in rows are found by what these refer to.
+    Overrides in rows are found by their references.
     """
     editor = get_editor()
     configs = {agent.id: code_config(agent) for agent in code.agents.values()}
@@ -144,7 +144,7 @@ def configs_in_code(code: Registry) -> Mapping[str, Config]:
 
 
 class _History:
-    """When the versions of some resources were live."""
+    """The periods in which versions of some resources were live."""
 
     def __init__(self, keys: Collection[Key], code: Registry) -> None:
         self._identities: dict[Key, UUID] = {}
@@ -185,7 +185,7 @@ class _History:
         return known
 
     def live(self, key: Key, pin: Mapping[str, Any], blocks: Sequence[str]) -> Spans:
-        """Return when a resource was live in a configuration, and showed these blocks if it names them."""
+        """Return the periods in which a resource was live in a configuration, with any blocks it names."""
         slug, resource_id = key
         identity = self._identities.get(key)
         own = [(version, start, end) for owner, version, start, end in self._spans[key] if owner == identity]
@@ -207,9 +207,9 @@ class _History:
     def _filter_granted(
         self, spans: Sequence[tuple[str, float, float]], blocks: Sequence[str]
     ) -> list[tuple[str, float, float]]:
-        """Return when versions of an agent showed blocks of other workspaces, as far as they name them.
+        """Return the periods in which versions of an agent showed the named blocks of other workspaces.
 
-        A version keeps the grants with which it was published last; what it was granted before is not known.
+        A version has the grants of its last publication; earlier grants are unknown.
         """
         last = {version: (version, start, end) for version, start, end in spans}
         rows = BlockReference.objects.filter(version_id__in=[*last], target_id__in=blocks).order_by()
@@ -221,7 +221,7 @@ class _History:
         return [span for span in spans if span[0] not in naming or last.get(span[0]) == span]
 
     def any_live(self, key: Key) -> Spans:
-        """Return when any resource with an id was live."""
+        """Return the periods in which any resource with an id was live."""
         return _merge_spans((start, end) for _, _, start, end in self._spans[key])
 
 
@@ -246,29 +246,29 @@ Lock = Mapping[str, Any]
 Key = tuple[str, str]
 """The slug of a kind, and the id of a resource."""
 MAX_COMBINATIONS: Final = 64
-"""How many combinations of arms of other resources are looked at for an agent."""
+"""The maximum number of combinations of other resources' arms that are examined for an agent."""
 _ACTIVE: Final = ""
 """Stands for the active version of an agent among those that applications can get."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """A change of what is live, by any door: of one resource, or together with others."""
+    """A change of the live state by any path: of one resource, or together with others."""
 
     resource: VersionedResource
     caller: Caller
     versions: Versions
-    """What would be live of the resources that move."""
+    """The future live versions of the resources that change."""
     before: Versions = field(default_factory=lambda: ALONE)
-    """What was live of those that have moved already in this transaction."""
+    """The previous live versions of resources that have already changed in this transaction."""
     publishes: PublishRequest | None = None
     """The request to publish; None if the resource is taken down, or keeps its version."""
     visibility: str | None = None
-    """Who would be able to read the resource; None if that does not change."""
+    """The new visibility of the resource; None if it does not change."""
 
     @classmethod
     def of(cls, request: GateRequest) -> Move:
-        """Return what a request to the gate would change."""
+        """Return the change that a request to the gate describes."""
         resource = request.resource
         if isinstance(request, VisibilityRequest):
             return cls(
@@ -302,9 +302,9 @@ class Move:
 
     @contextmanager
     def with_its_rights(self) -> Iterator[None]:
-        """Let a changed visibility, or what the active version would gain, hold within the block.
+        """Apply a changed visibility, or the active version's new grants, within the block.
 
-        Other versions are overlaid, and read as the caller may, for that is what they would be granted.
+        Other versions are overlaid and read with the caller's rights, which determine their grants.
         """
         grants: Grants = {}
         if self.publishes is not None and self.publishes.version.version_id == self.resource.active_id:
@@ -325,36 +325,36 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True)
 class Concerned(AgentIdentity):
-    """An agent of which something else may be live after a change."""
+    """An agent whose live state may differ after a change."""
 
     versions: frozenset[str]
-    """Those that show or run the resource, and that applications can get; `_ACTIVE` for the active one."""
+    """The versions available to applications that show or run the resource; `_ACTIVE` for the active one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Affected(AgentIdentity):
-    """An agent of which something else would be live, or for which nothing would change."""
+    """An agent with its live state before and after a change, which may be the same."""
 
     after: Lock | None
-    """What would be live after the change; None if that cannot be found out."""
+    """The live configuration after the change; None if it cannot be determined."""
     is_live: bool
     """Whether it is live, or was before it was unpublished."""
     live: Lock | None
-    """What was live last; None if nothing ever was, or if that cannot be found out."""
+    """The last live configuration; None if there was none, or it cannot be determined."""
 
     @property
     def after_digest(self) -> str | None:
-        """The digest of what would be live."""
+        """The digest of the live configuration after the change."""
         return _digest(self.after)
 
     @property
     def live_digest(self) -> str | None:
-        """The digest of what was live last."""
+        """The digest of the last live configuration."""
         return _digest(self.live)
 
     @cached_property
     def was_live(self) -> bool:
-        """Whether just this was live before: the agent with everything that it would show and run."""
+        """Whether exactly this was live before: the agent with everything that it would show and run."""
         return self.after is not None and were_live_together(self.after, get_editor().code, self.workspace_id)
 
 
@@ -363,10 +363,9 @@ def _digest(lock: Lock | None) -> str | None:
 
 
 def concerned_by(move: Move) -> list[Concerned]:
-    """Return the agents of which something else may be live: the agent itself, and those that show or run it.
+    """Return the agents whose live state may change: the agent itself, and those that show or run it.
 
-    That a prompt block is released under a label affects those that show it, because a request can name the
-    label.
+    Releasing a prompt block under a label affects agents that show it, because a request can name the label.
     """
     code, concerned = get_editor().code, []
     if move.agent_id is not None:
@@ -381,12 +380,12 @@ def concerned_by(move: Move) -> list[Concerned]:
 
 
 def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
-    """Yield what would be live of an agent, once for each configuration that applications can get of it.
+    """Yield the future live state of an agent, once for each configuration available to applications.
 
-    Where rollouts of what it shows and runs give arms, those are all combinations of these arms, too. If
-    there are too many, what would be live cannot be found out.
+    With rollouts of resources that it shows or runs, these include all combinations of their arms. With too
+    many, the live state cannot be determined.
     """
-    # It is read as by those who start its experiments; what a key reaches decides nothing.
+    # It is read as by people who start its experiments; the limits of a key do not matter.
     caller = (
         replace(move.caller, id_prefix="", actions=None)
         if move.caller.may(Right.READ_DRAFTS, concerned.workspace_id)
@@ -428,7 +427,7 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
 def _combinations(
     move: Move, versions: Versions, agent_id: str, caller: Caller
 ) -> Iterator[tuple[Versions, Lock | None]]:
-    """Yield each combination of arms that a request can get, with what it would get of an agent then."""
+    """Yield each combination of arms that a request can get, with the resulting agent."""
     itself = AGENT.slug, agent_id
     offered = {key: arms for key, arms in move.arms.items() if key not in versions and key != itself}
     identities = _identities(offered)
@@ -484,7 +483,7 @@ def _make_affected(move: Move, concerned: Concerned, after: Lock | None, caller:
 
 
 def _live(move: Move, concerned: Concerned, caller: Caller) -> tuple[bool, Lock | None]:
-    """Return whether an agent ever was live, and what was live of it last."""
+    """Return whether an agent ever was live, and its last live configuration."""
     if concerned.identity == IN_CODE:
         return True, _overlaid_lock(move.before, concerned.id, caller)
     row = Agent.objects.filter(pk=concerned.id).first()
@@ -515,7 +514,7 @@ def _overlaid_lock(versions: Versions, agent_id: str, by: Caller) -> Lock | None
 
 
 def _showing(move: Move, code: Registry) -> list[Concerned]:
-    """Return the agents that would show or run the resource, all the way up, wherever they are."""
+    """Return the agents, in any workspace, that would show or run the resource directly or indirectly."""
     in_code = configs_in_code(code)
     arms = {
         version_id: agent_id
@@ -570,7 +569,7 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
 
 
 def iter_requests(versions: Versions, by: Caller) -> Iterator[PublishRequest | TakeDownRequest]:
-    """Yield what publishing these versions together would ask the gate."""
+    """Yield the gate requests for publishing these versions together."""
     editor = get_editor()
     for (slug, resource_id), version in versions.items():
         collection = editor.collection(KINDS_BY_SLUG[slug])

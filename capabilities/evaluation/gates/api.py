@@ -56,26 +56,26 @@ class PassRate(Shape):
 
 
 class NotWorse(Shape):
-    """The version is not found to be worse than what is live."""
+    """The version is not found to be worse than the live one."""
 
     rule: Literal["notWorse"]
 
 
 class NonInferior(Shape):
-    """The version is shown to be at most the margin worse than what is live."""
+    """The version is shown to be at most the margin worse than the live one."""
 
     rule: Literal["nonInferior"]
     margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class NoNewFailures(Shape):
-    """Nothing that passes every attempt live fails most of them now."""
+    """No item that passes every attempt with the live version fails most attempts."""
 
     rule: Literal["noNewFailures"]
 
 
 class MaxTokens(Shape):
-    """An item takes at most so many times the tokens that it takes live, as the mean."""
+    """The mean tokens of an item are at most this many times those of the live version."""
 
     rule: Literal["maxTokens"]
     ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -90,26 +90,32 @@ GateRule = TypeAliasType(
 _SCORERS = Annotated[list[NotBlank], Field(min_length=1, max_length=MAX_SCORERS)]
 _RULES = Annotated[list[GateRule], Field(min_length=1, max_length=MAX_RULES)]
 _ATTEMPTS = Annotated[StrictInt, Field(ge=1, le=MAX_ATTEMPTS)]
-_DAYS = Annotated[StrictInt, Field(ge=1, le=MAX_DAYS, description="How many days evidence is good for.")]
+_DAYS = Annotated[
+    StrictInt, Field(ge=1, le=MAX_DAYS, description=("The number of days for which evidence is valid."))
+]
 _CONTEXT = Annotated[
     JsonObject | None,
     Field(description="The request context in which items have to run; that of an item takes precedence."),
 ]
 _TOOLS = Annotated[
-    Literal["deny", "allow"], Field(description="What has to happen to calls of tools that no mock answers.")
+    Literal["deny", "allow"], Field(description="The required policy for tool calls without a mock.")
 ]
 _DATASET = Annotated[
     Annotated[StrictInt, Field(ge=1)] | Literal["latest"],
     Field(
-        description="The version of the dataset that evidence is about, or `latest`: then those who may "
-        "publish change it."
+        description=(
+            "The version of the dataset for evidence, or `latest`; then only publishers can change the "
+            "dataset."
+        )
     ),
 ]
 _TOO_FEW = Annotated[
     Literal["refuse", "allow"],
-    Field(description="What it says where too few items cannot show the difference that a rule asks for."),
+    Field(description="The result if there are too few items to show the difference that a rule requires."),
 ]
-_BYPASS = Annotated[Literal["admin", "nobody"], Field(description="Who may publish without evidence.")]
+_BYPASS = Annotated[
+    Literal["admin", "nobody"], Field(description=("The people who can publish without evidence."))
+]
 
 
 class GateUpdate(RequestSchema):
@@ -142,7 +148,7 @@ class GateCreate(GateUpdate):
 
 
 class GateAnswer(ResponseSchema):
-    """What is asked of the versions of an agent, or of every agent of a workspace."""
+    """A requirement for the versions of an agent, or of every agent of a workspace."""
 
     id: Annotated[Uuid, Source(lambda gate: str(gate.pk))]
     workspace_id: str
@@ -170,23 +176,21 @@ class GatePage(PageOf):
 
 
 class GateJudgement(ResponseSchema):
-    """What a gate says that is not satisfied."""
+    """The judgement of an unsatisfied gate."""
 
     gate_id: Annotated[Uuid, Source(lambda one: str(one.gate.pk))]
     resource: Annotated[ResourceReference, Source("affected.about")]
     state: Annotated[GateState | None, Field(description="Null if it is satisfied.")]
-    rule: Annotated[
-        JsonObject | None, Field(description="The rule that does not hold; null before one was asked.")
-    ]
+    rule: Annotated[JsonObject | None, Field(description="The failed rule; null if none was evaluated.")]
     experiment_id: Annotated[
         str | None,
         Source(lambda one: one.experiment_id and public_id(one.experiment_id)),
-        Field(description="The evidence, or what comes closest to it."),
+        Field(description="The evidence, or the closest experiment."),
     ]
 
 
 class GateCheckedJudgement(GateJudgement):
-    """What a gate says of an agent."""
+    """The judgement of a gate about an agent."""
 
     ok: bool
 
@@ -198,12 +202,14 @@ class GateCheck(ResponseSchema):
     gates: list[GateCheckedJudgement]
     hidden_gates: Annotated[
         int,
-        Field(description="How many others, about agents that the caller may not read, are not satisfied."),
+        Field(
+            description=("The number of other unsatisfied gates, about agents that the caller may not read.")
+        ),
     ]
 
 
 class GateRun(RequestSchema):
-    """What is to be evaluated: a version of a resource, or a release."""
+    """The change to evaluate: a version of a resource, or a release."""
 
     resource: ReferencedResource = UNCHANGED
     version_id: Annotated[NotBlank, Field(description="By default the latest version.")] = UNCHANGED
@@ -227,7 +233,7 @@ PAGING: Final = Paging(100)
 
 
 class GateViewSet(EditorViewSet):
-    """What asks for evidence before versions go live."""
+    """Gates that require evidence before versions go live."""
 
     job = "Evaluate"
     subject = "gate"
@@ -241,7 +247,7 @@ class GateViewSet(EditorViewSet):
             parameters.KIND,
             parameters.RESOURCE_ID,
             parameters.query("versionId", "By default the latest version."),
-            parameters.query("release", "The id of a release, in place of a resource."),
+            parameters.query("release", "The id of a release, instead of a resource."),
         ),
     }
     requests = {"create": GateCreate, "update": GateUpdate, "destroy": Nothing, "run": GateRun}
@@ -264,7 +270,7 @@ class GateViewSet(EditorViewSet):
         return self.page_of(page, gates)
 
     def create(self, request: Request) -> Response:
-        """Ask for evidence before versions of an agent go live, or of every agent of a workspace."""
+        """Require evidence before versions of an agent, or of every agent of a workspace, go live."""
         fields = GateCreate.read_arguments(request)
         resource, workspace = fields.pop("resource", None), fields.pop("workspace_id", None)
         if resource is not None and resource["kind"] != AGENT.slug:
@@ -289,13 +295,13 @@ class GateViewSet(EditorViewSet):
         return Response(self.dump("The gate is deleted."))
 
     def check(self, request: Request) -> Response:
-        """Ask the gates about a version, or about a release, before it goes live."""
+        """Check the gates for a version or a release before it goes live."""
         given = request.query_params
         change = Change(given.get("kind"), given.get("id"), given.get("versionId"), given.get("release"))
         return Response(self.dump(Gates.current().check(change, by=self.caller)))
 
     def run(self, request: Request) -> Response:
-        """Start the experiments whose results the gates lack, those of what is live included."""
+        """Start the experiments whose results the gates lack, including those of live versions."""
         given = GateRun.read(request)
         resource = given.get("resource", {})
         change = Change(

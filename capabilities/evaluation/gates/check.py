@@ -1,4 +1,4 @@
-"""The gate's check of a version: every evaluation gate has its evidence, or an admin bypasses them."""
+"""The check of a version: every evaluation gate has its evidence, or an admin bypasses them."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _MEMBER: Final = "bypassEvaluation"
 
 
 class EvaluationRequired(Forbidden):
-    """A version may not go live: the evidence that a gate asks for is missing, or speaks against it."""
+    """A version may not go live: the evidence that a gate requires is missing or negative."""
 
     code = "evaluation_required"
 
     def __init__(self, judgements: Sequence[Judgement], hidden_gates: int) -> None:
         super().__init__(sentence(judgements[0]) if judgements else _HIDDEN)
         self.judgements = tuple(judgements)
-        """What the gates say that are not satisfied, about agents that the caller may know of."""
+        """The judgements of unsatisfied gates, about agents that the caller may know of."""
         self.hidden_gates = hidden_gates
-        """How many others are not satisfied."""
+        """The number of other unsatisfied gates."""
 
     def details(self) -> dict[str, Any]:
-        """Return what each gate says that is not satisfied."""
+        """Return the judgements of the unsatisfied gates."""
         return {
             "evaluation": [
                 {
@@ -115,7 +115,7 @@ def rule_in_words(rule: Rule) -> Message:
 
 
 class BypassEvaluation(RequestSchema):
-    """An admin's reason to change what is live without the evidence of gates; the log records it."""
+    """An admin's reason to change the live state without the evidence of gates; the log records it."""
 
     reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 
@@ -123,10 +123,10 @@ class BypassEvaluation(RequestSchema):
 def decide(requests: Sequence[GateRequest]) -> list[gate.Decision]:
     """Refuse changes with `EvaluationRequired` unless every gate has its evidence.
 
-    Changes are made one after the other, so that each sees what the others make live: all gates stay locked
-    until the transaction ends, and so do the datasets of those that are asked. Refuses a bypass that the
-    caller may not use with `OptionRefused`, needed or not, and one without a reason with `Invalid`. Where
-    there is a gate, the number of statements rises with the agents.
+    Changes are made one after the other, so that each sees the live state of the others: all gates stay
+    locked until the transaction ends, and so do the datasets of the checked ones. Refuses a forbidden bypass
+    with `OptionRefused`, needed or not, and one without a reason with `Invalid`. With gates, the number of
+    statements grows with the number of agents.
     """
     gates = Gate.objects.enabled()
     gates = gates.in_turn() if any(request.for_update for request in requests) else gates.only("pk")
@@ -152,13 +152,13 @@ def _judge(request: GateRequest, enabled: Collection[Gate]) -> gate.Then:
     workspaces = {judgement.gate.workspace_id for judgement in failing}
     if not all(request.caller.may(Right.ADMINISTER, workspace_id) for workspace_id in workspaces):
         raise gate.OptionRefused(
-            "One of the gates belongs to a workspace of which you are no admin: it is not bypassed from here."
+            "One of the gates belongs to a workspace that you do not administer: you cannot bypass it."
         )
     return partial(_pass, request, {gate.pk for gate in enabled}, failing)
 
 
 def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judgement]) -> None:
-    """Record which gates are bypassed, by whom and why; make sure that the commit finds no others."""
+    """Record the bypassed gates with the caller and the reason; make sure that the commit finds no others."""
     events.at_commit(partial(_refuse_new_gates, request, known))
     target = target_of(request.resource, get_editor().code)
     publishes = request if isinstance(request, PublishRequest) else None
@@ -177,9 +177,9 @@ def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judge
 
 
 def _refuse_new_gates(request: GateRequest, known: Collection[UUID], rights_position: int) -> None:
-    """Raise `RightsChanged` if there is a gate that was not asked; then the verb begins again.
+    """Raise `RightsChanged` if a gate was not checked; the verb then starts again.
 
-    The gates that were asked are locked until the commit, and another one can be made meanwhile.
+    The checked gates are locked until the commit, but another one can be created meanwhile.
     """
     if rights_position != request.caller.rights_position and not set(
         Gate.objects.enabled().order_by().values_list("pk", flat=True)
@@ -200,7 +200,7 @@ EVIDENCE: Final = gate.Check(
             from_body=itemgetter("reason"),
             reason_against=EvaluationRequired.code,
             metavar="REASON",
-            help="change what is live without evidence, for this reason, which the log records",
+            help="change the live state without evidence, for this reason, which the log records",
             is_for_take_down=True,
         )
     },

@@ -1,4 +1,4 @@
-"""The experiments that are evidence for a version, by rows alone; and what each gate says of it."""
+"""The experiments that are evidence for a version, from rows only, and the judgement of each gate."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from versioning.models import AgentVersion, PromptBlock
 
 
 def counting_experiments() -> set[str]:
-    """Return the ids of the experiments that count as evidence for a gate that is not off."""
+    """Return the ids of the experiments that count as evidence for an enabled gate."""
     gates = Gate.objects.filter(enabled=True).select_related("dataset")
     groups = (experiments for gate in gates for experiments in Present(gate).counting().values())
     return {experiment.pk for experiments in groups for experiment in experiments}
 
 
 def scorers_that_decide(experiment: Experiment) -> set[str]:
-    """Return the scorers of gates that are not off for which an experiment counts, or would count.
+    """Return the scorers of enabled gates for which an experiment counts, or would count.
 
-    Or for which it is newer than what counts.
+    This includes experiments newer than the counting one.
     """
     gates = Gate.objects.filter(enabled=True, dataset=experiment.dataset_id).select_related("dataset")
     asking = [gate for gate in gates if gate.agent_id in {"", experiment.target_id}]
@@ -58,16 +58,16 @@ def scorers_that_decide(experiment: Experiment) -> set[str]:
 
 
 def uses_of_dataset(dataset_id: UUID) -> set[Use]:
-    """Return how gates that are not off rest on a dataset."""
+    """Return the uses of a dataset by enabled gates."""
     rows = Gate.objects.filter(enabled=True, dataset=dataset_id).order_by()
     versions = rows.values_list("dataset_version", flat=True)
     return {Use.FOLLOWED if version is None else Use.PINNED for version in versions}
 
 
 class Present:
-    """What evidence for a gate has to have been made with: read once for all agents.
+    """The current requirements for evidence of a gate: read once for all agents.
 
-    Gates that are asked together share a `memory` of what they have read.
+    Gates that are checked together share a `memory` of their reads.
     """
 
     def __init__(self, gate: Gate, memory: dict[Any, Any] | None = None) -> None:
@@ -77,7 +77,7 @@ class Present:
 
     @cached_property
     def _scorers(self) -> Mapping[str, Scorer]:
-        """The scorers that the gate was made with, as far as they are there."""
+        """The original scorers of the gate, as far as they exist."""
         ids, pins = self.gate.scorer_ids, self.gate.scorer_pins
         rows = Scorer.objects.filter(pk__in=ids).select_related("active_version").order_by()
         scorers: Sequence[Scorer] = self._remember(("scorers", *ids), lambda: list(rows))
@@ -90,7 +90,7 @@ class Present:
 
     @cached_property
     def has_gone(self) -> bool:
-        """Whether a scorer of the gate is gone, or the prompt block that it judged by."""
+        """Whether a scorer of the gate, or the prompt block of its judge, was deleted."""
         if self._scorers.keys() != set(self.gate.scorer_ids):
             return True
         blocks = dict(pin.block for pin in self.gate.scorer_pins.values() if pin.block is not None)
@@ -105,7 +105,7 @@ class Present:
         )
 
     def evidence(self, agent_id: str, digest: str) -> Evidence[Experiment]:
-        """Return the evidence for the configuration of an agent, or what is instead of it."""
+        """Return the evidence for the configuration of an agent, or the reason why there is none."""
         return self._gather_evidence(self._experiments(target_id=agent_id, target_digest=digest))
 
     def counting(self) -> Mapping[tuple[str, str], Sequence[Experiment]]:
@@ -117,11 +117,11 @@ class Present:
         return {key: self._gather_evidence(experiments).counting for key, experiments in groups.items()}
 
     def decides(self, experiment: Experiment) -> bool:
-        """Return whether an experiment is evidence, newer than what is, or would count beside other evidence.
+        """Return whether an experiment is evidence, is newer than it, or would count next to it.
 
-        One that is incomplete counts as soon as another one of the same configuration is evidence, and one
-        with another version of a scorer as soon as that version is published again. So what has failed by a
-        scorer of the gate is not deleted in order to run it again.
+        An incomplete one counts as soon as another one of the same configuration is evidence, and one with
+        another version of a scorer as soon as that version is published again. So a failure by a scorer of
+        the gate cannot be deleted in order to run it again.
         """
         experiments = self._experiments(
             target_id=experiment.target_id, target_digest=experiment.target_digest
@@ -139,9 +139,9 @@ class Present:
         return bool(is_of_present and (is_on_its_way or scores.exists()))
 
     def _gather_evidence(self, experiments: Sequence[Experiment]) -> Evidence[Experiment]:
-        """Return the evidence among experiments; what else ran as the gate wants it counts beside it.
+        """Return the evidence among experiments, together with other runs that meet the gate's conditions.
 
-        An experiment some of whose items ran otherwise is none, but what it has failed is not forgotten.
+        An experiment with some items under other conditions is not evidence, but its failures count.
         """
         evidence = gathered_evidence(
             [experiment for experiment in experiments if not self._is_mixed(experiment)],
@@ -158,23 +158,23 @@ class Present:
 
     @staticmethod
     def _is_mixed(experiment: Experiment) -> bool:
-        """Return whether some of its items ran in another way than the gate wants."""
+        """Return whether some of its items ran under other conditions than the gate requires."""
         return bool(getattr(experiment, "is_mixed", False))
 
     @property
     def _wanted_cells(self) -> Mapping[str, Any]:
-        """The conditions for the cells that ran as the gate wants it.
+        """The conditions for cells that ran as the gate requires.
 
-        Where every tool has to be answered by a mock, none was called that another policy allows.
+        If every tool must be mocked, no tool was called under another policy.
         """
         policies = sorted({self.gate.tool_policy, str(ToolPolicy.DENY)})
         return {"context_digest": self._context, "tool_policy__in": policies}
 
     def _experiments(self, **narrowed: Any) -> Sequence[Experiment]:
-        """Return the experiments that were to run as the gate wants it, newest first.
+        """Return the experiments under the gate's conditions, newest first.
 
-        Results in another request context, or with another policy for tools, are of no use to it; an
-        experiment that has nothing else is left out.
+        Results in another request context, or with another policy for tools, do not count; an experiment with
+        only such results is omitted.
         """
         dataset_id, wanted = self.gate.dataset_id, (self._context, self.gate.tool_policy)
 
@@ -191,7 +191,7 @@ class Present:
         return remembered
 
     def run(self, experiment: Experiment) -> Run:
-        """Return the run as the gate sees it: with its own scorers and primary scorer."""
+        """Return the run as read by the gate: with its own scorers and primary scorer."""
         tags = frozenset(str(rule["tag"]) for rule in self.gate.rules if rule.get("tag") is not None)
         is_mixed = self._is_mixed(experiment)
         cells = self._wanted_cells if is_mixed else {}
@@ -200,12 +200,12 @@ class Present:
         own: dict[str, Yardstick] = {
             scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self.gate.primary_scorer)
             for scorer_id in self.gate.scorer_ids
-            if scorer_id in run.yardsticks  # one that was stopped may lack some
+            if scorer_id in run.yardsticks  # a stopped one may lack some
         }
         return replace(run, yardsticks=own)
 
     def _is_present(self, experiment: Experiment) -> bool:
-        """Return whether it ran over the present items with the present scorers, not too long ago."""
+        """Return whether it ran over the current items with the current scorers, and is recent enough."""
         return (
             experiment.dataset_version == self.gate.present_version
             and experiment.created_at >= self._oldest
@@ -215,7 +215,7 @@ class Present:
         )
 
     def _has_purged_items(self) -> bool:
-        """Return whether the content of an item was purged, so that no one can run it any more."""
+        """Return whether the content of an item was purged, so that it can no longer be run."""
         dataset, version = self.gate.dataset, self.gate.present_version
         items = Revision.objects.of_version(dataset, version).purged()
         return bool(self._remember(("purged", dataset.pk, version), items.exists))
@@ -223,7 +223,7 @@ class Present:
     def _is_outdated(self, experiment: Experiment) -> bool:
         """Return whether the experiment had a scorer of the gate in another version.
 
-        Scores that an application sends count only where the scorer was such a one when the gate was made.
+        Scores sent by an application count only if the scorer was external when the gate was created.
         """
         pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
         for scorer_id in self.gate.scorer_ids:
@@ -244,7 +244,7 @@ class Present:
     def _is_tailored(self, experiment: Experiment) -> bool:
         """Return whether the author of the version changed a scorer of the gate after the run.
 
-        A version of the scorer that was written earlier counts, too, if the outputs were scored by it later.
+        An earlier version of the scorer also counts if it scored the outputs later.
         """
         rescored = experiment.rescored_by
         late = {
@@ -286,23 +286,23 @@ def _is_sent(scorer: ExperimentScorer) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What a gate says of an agent."""
+    """The judgement of a gate about an agent."""
 
     gate: Gate
     affected: Affected
     state: State | None = None
     """Why it is not satisfied; None if it is."""
     rule: Rule | None = None
-    """The rule that does not hold, or for which there is no evidence; None before one was asked."""
+    """The failed rule, or the one without evidence; None if none was evaluated."""
     experiment_id: str | None = None
     lacks_here: State | None = None
-    """Why there is no evidence for what would be live; None if there is."""
+    """Why there is no evidence for the new configuration; None if there is."""
     lacks_live: State | None = None
-    """Why there is no evidence for what is live; None if there is, or no rule speaks of that."""
+    """Why there is no evidence for the live configuration; None if there is, or no rule needs it."""
     live_id: str | None = None
-    """The experiment about what is live, which a rule speaks of."""
+    """The experiment about the live configuration, if a rule needs it."""
     is_allowed: bool = False
-    """Whether the gate lets the version go live although too few items cannot decide."""
+    """Whether the gate allows the version although there are too few items to decide."""
 
     @property
     def ok(self) -> bool:
@@ -311,10 +311,10 @@ class Judgement:
 
 
 def judge_request(request: GateRequest) -> Iterator[Judgement]:
-    """Yield what each gate says of each agent that a request affects, in whatever workspace that is.
+    """Yield the judgement of each gate about each affected agent, in any workspace.
 
-    Of a configuration that was live before, no gate says that it may not be live again. The gates are locked
-    with their datasets if the change is made now.
+    No gate refuses a configuration that was live before. The gates are locked with their datasets if the
+    change is made now.
     """
     move = Move.of(request)
     concerned = concerned_by(move)
@@ -335,9 +335,9 @@ def judge_request(request: GateRequest) -> Iterator[Judgement]:
 
 
 def _is_free(move: Move, affected: Affected) -> bool:
-    """Return whether the agent was live before just as it would be; a file or a commit is what it is.
+    """Return whether the agent was live before in exactly this state; files and commits are always free.
 
-    What is live already is judged only if it would reach something that it does not reach now.
+    A live version is judged only if it would gain access to further resources.
     """
     request = move.publishes
     if request is not None and affected.id == move.agent_id:
@@ -349,7 +349,7 @@ def _is_free(move: Move, affected: Affected) -> bool:
 
 
 def known_to(caller: Caller, judgement: Judgement) -> bool:
-    """Return whether a caller may know of the agent: others are counted, and not named."""
+    """Return whether a caller may know of the agent: other agents are counted but not named."""
     affected = judgement.affected
     return caller.covers(affected.id) and caller.may(Right.READ_DRAFTS, affected.workspace_id)
 

@@ -1,4 +1,4 @@
-"""Gates, which ask for evidence before versions of an agent go live."""
+"""Gates, which require evidence before versions of an agent go live."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AgentReference(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class AgentIdentity:
-    """What identifies an agent."""
+    """The identity of an agent."""
 
     id: str
     identity: UUID
@@ -50,21 +50,21 @@ class AgentIdentity:
 
 
 class Bypass(models.TextChoices):
-    """Who may publish a version without the evidence that a gate asks for."""
+    """The people who can publish a version without the evidence that a gate requires."""
 
     ADMIN = "admin"
     NOBODY = "nobody"
 
 
 class ToolPolicy(models.TextChoices):
-    """What happens to a call of a tool that no mock of the item answers."""
+    """The policy for a tool call without a mock in the item."""
 
     DENY = "deny"
     ALLOW = "allow"
 
 
 class TooFew(models.TextChoices):
-    """What a gate says where too few items cannot show the difference that a rule asks for."""
+    """The result of a gate with too few items to show the difference that a rule requires."""
 
     REFUSE = "refuse"
     ALLOW = "allow"
@@ -75,11 +75,11 @@ LATEST: Final = "latest"
 
 
 class ScorerPin(NamedTuple):
-    """The very scorer that a gate was made with, which a later one with its id is not."""
+    """The exact scorer of a gate, as opposed to a later one with the same id."""
 
     identity: str
     is_external: bool
-    """Whether an application sent its scores then, so that the gate takes those."""
+    """Whether it was external when the gate was created, so that the gate accepts sent scores."""
     block: tuple[str, str] | None
     """The id and the identity of the prompt block that it named, if it is a judge."""
 
@@ -90,17 +90,17 @@ class GateQuerySet(models.QuerySet["Gate"]):
     def readable_by(self, caller: Caller) -> Self:
         """Filter by the gates of workspaces whose drafts the caller may read.
 
-        For a key that is limited to some ids, those of agents with other ids and of every agent are missing.
+        A key that is limited to some ids gets no gates of other agents or of every agent.
         """
         rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
         return rows.filter(covered_by(caller, "agent_id"))
 
     def enabled(self) -> Self:
-        """Filter by the gates that are not off."""
+        """Filter by the enabled gates."""
         return self.filter(enabled=True)
 
     def asking(self, agents: Sequence[AgentIdentity]) -> Self:
-        """Filter by the gates that are not off and may be about one of these agents."""
+        """Filter by the enabled gates that may be about one of these agents."""
         workspaces = {agent.workspace_id for agent in agents}
         own = Q(agent_id__in=[agent.id for agent in agents]) | Q(agent_id="")
         return self.enabled().filter(own, workspace__in=workspaces)
@@ -110,7 +110,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
         return self.filter(contains(F("scorer_keys"), Value(f"\n{scorer_id}\n")))
 
     def in_turn(self) -> Self:
-        """Lock the rows alone, as `locked` does: all who judge what would be live wait for each other."""
+        """Lock only the rows, as `locked` does, so that judgements of future live states do not overlap."""
         return self.select_for_update(no_key=True).order_by("pk").only("pk")
 
     def locked(self) -> Self:
@@ -119,7 +119,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
 
 class Gate(models.Model):
-    """What is asked of the versions of an agent, or of every agent of a workspace."""
+    """A requirement for the versions of an agent, or of every agent of a workspace."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
@@ -132,7 +132,7 @@ class Gate(models.Model):
     scorer_keys = models.TextField()
     """The ids of the scorers, each between line feeds, in their order."""
     scorer_pins_json = models.TextField(default="{}", db_default="{}")
-    """By the ids of the scorers, what `ScorerPin` holds."""
+    """The data of `ScorerPin`, by the ids of the scorers."""
     primary_scorer = models.CharField(max_length=200)
     attempts = models.PositiveSmallIntegerField(default=1)
     rules_json = models.TextField()
@@ -143,7 +143,7 @@ class Gate(models.Model):
         max_length=8, choices=ToolPolicy.choices, default=ToolPolicy.DENY, db_default="deny"
     )
     dataset_version = models.PositiveIntegerField(null=True)
-    """The version of the dataset that evidence is about; null for the present one."""
+    """The version of the dataset for evidence; null for the current one."""
     too_few = models.CharField(
         max_length=8, choices=TooFew.choices, default=TooFew.REFUSE, db_default="refuse"
     )
@@ -188,7 +188,7 @@ class Gate(models.Model):
 
     @cached_property
     def scorer_pins(self) -> Mapping[str, ScorerPin]:
-        """The scorers that it was made with, by their ids."""
+        """The original scorers, by their ids."""
         pins = json.loads(self.scorer_pins_json)
         return {
             scorer_id: ScorerPin(identity, is_external, None if block is None else tuple(block))
@@ -208,11 +208,11 @@ class Gate(models.Model):
 
     @property
     def present_version(self) -> int:
-        """The version of its dataset that evidence is about."""
+        """The version of its dataset for evidence."""
         return self.dataset.version if self.dataset_version is None else self.dataset_version
 
     def asks_about(self, agent: AgentIdentity) -> bool:
-        """Return whether it asks for evidence about an agent."""
+        """Return whether it requires evidence about an agent."""
         if self.workspace_id != agent.workspace_id:
             return False
         return not self.agent_id or (self.agent_id == agent.id and self.identity == agent.identity)

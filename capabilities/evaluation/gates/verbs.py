@@ -1,7 +1,7 @@
-"""Create, read, change, delete and ask gates, and start the experiments that they lack.
+"""Create, read, change, delete and check gates, and start the experiments that they lack.
 
-Who may read the drafts of a workspace reads its gates. Writing takes the right to publish, and for a gate of
-all agents of a workspace an admin.
+Reading gates requires access to the workspace's drafts. Writing requires the right to publish or, for a gate
+of all agents of a workspace, an admin.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from versioning.serving.overlays import read_overlay
 from versioning.verbs import Verbs
 
 _WAITING = frozenset({None, State.RUNNING})
-"""What needs no new experiment: the evidence exists, or is being made."""
+"""States that need no new experiment: the evidence exists or is running."""
 
 
 class Change(NamedTuple):
-    """A change that is not made yet: a version of a resource goes live, or a release is published."""
+    """A planned change: a version of a resource goes live, or a release is published."""
 
     kind: str | None = None
     resource_id: str | None = None
@@ -59,17 +59,17 @@ class Change(NamedTuple):
     """By default the latest."""
     release_id: str | None = None
     member: str = "release"
-    """What callers call the release."""
+    """The member that names the release in requests."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """What the gates say of a change."""
+    """The judgements of the gates about a change."""
 
     gates: Sequence[Judgement]
-    """Those about agents that the caller may know of."""
+    """The gates about agents that the caller may know of."""
     hidden_gates: int
-    """How many others are not satisfied."""
+    """The number of other unsatisfied gates."""
 
     @property
     def ok(self) -> bool:
@@ -78,11 +78,10 @@ class Checked:
 
 
 def check_change(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> Checked:
-    """Return what the gates say of a change.
+    """Return the judgements of the gates about a change.
 
-    A configuration that was live before is free, so that no gate says of it that it may not go live.
-    Raises `NotFound`, `Forbidden` without the right to read drafts, and `Invalid` unless exactly one change
-    is named.
+    A configuration that was live before is free: no gate refuses it. Raises `NotFound`, `Forbidden` without
+    the right to read drafts, and `Invalid` unless exactly one change is named.
     """
     caller = caller_of(by)
     known, hidden = [], set()
@@ -126,10 +125,10 @@ def _judgements(requests: Sequence[GateRequest]) -> Iterator[Judgement]:
 
 
 def run_missing(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[str]:
-    """Start the experiments that the gates lack, those of what is live included; return their ids.
+    """Start the experiments that the gates lack, including those of live versions; return their ids.
 
-    What has been evaluated, and failed, is not run again, and neither is what is running. Requires the right
-    to save; raises as `check_change` and `Experiments.start` do.
+    Failed and running evaluations are not started again. Requires the right to save; raises as `check_change`
+    and `Experiments.start` do.
     """
     caller = caller_of(by)
     caller.require_action(Action.RUN)
@@ -156,11 +155,11 @@ class MissingRun(NamedTuple):
     request: Mapping[str, Any]
     """The request for it, as `Experiments.start` and `estimate` take it."""
     runs_live: bool
-    """Whether its baseline is a run of what was live last, which the gate lacks, too."""
+    """Whether its baseline is a run of the last live configuration, which the gate also lacks."""
 
 
 def missing_run(judgement: Judgement) -> MissingRun | None:
-    """Return the experiment that a gate lacks of an agent; None if nothing would help, or it runs already."""
+    """Return the missing experiment of a gate about an agent; None if none would help, or it is running."""
     gate, affected = judgement.gate, judgement.affected
     if judgement.state is State.SCORER_GONE:
         return None
@@ -195,14 +194,14 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
 
 
 PLAIN = ("attempts", "evidence_days", "tool_policy", "too_few", "bypass", "enabled")
-"""The fields that hold what was sent."""
+"""The fields with values as sent."""
 OTHERS = ("scorer_ids", "primary_scorer", "rules", "request_context", "dataset_policy")
 
 
 def list_gates(
     *, workspace: str | None = None, agent_id: str | None = None, by: Who = APPLICATION
 ) -> QuerySet[Gate]:
-    """Return the gates that the caller may read; with an agent, those that are about it."""
+    """Return the gates that the caller may read; with an agent, those about it."""
     gates = Gate.objects.readable_by(caller_of(by)).select_related("dataset")
     if workspace is not None:
         gates = gates.filter(workspace=workspace)
@@ -239,7 +238,7 @@ def create_gate(
     """Create a gate of an agent, or without one of all agents of a workspace.
 
     `given` are the fields of the model, with `dataset_id`, `scorer_ids` and `rules`. Raises `Invalid` naming
-    what does not exist, and `Forbidden`.
+    missing resources, and `Forbidden`.
     """
     caller = caller_of(by)
     identity: UUID | None = None
@@ -264,7 +263,7 @@ def create_gate(
 
 @retry_on_conflict
 def change_gate(gates: Verbs, gate_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION) -> Gate:
-    """Change the fields that are given; see `create_gate`."""
+    """Change the given fields; see `create_gate`."""
     caller = caller_of(by)
     with events.transaction():
         gate = _find_among(Gate.objects.locked(), gate_id, caller)
@@ -322,9 +321,9 @@ def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> No
     elif gate.primary_scorer not in gate.scorer_ids:
         gate.primary_scorer = gate.scorer_ids[0]
     if gate.primary_scorer not in gate.scorer_ids:
-        raise Invalid.field("primaryScorer", Message("is none of the scorers of the gate"))
+        raise Invalid.field("primaryScorer", Message("is not one of the scorers of the gate"))
     issues = [
-        Issue(f"rules.{place}.scorerId", Message("is none of the scorers of the gate"))
+        Issue(f"rules.{place}.scorerId", Message("is not one of the scorers of the gate"))
         for place, rule in enumerate(gate.rules)
         if rule.get("scorerId", gate.primary_scorer) not in gate.scorer_ids
     ]
@@ -343,7 +342,7 @@ def _find_dataset(dataset_id: str, workspace_id: str, by: Caller) -> Dataset:
 
 
 def _set_conditions(gate: Gate, given: Mapping[str, Any]) -> None:
-    """Set in which request context, and over which version of its dataset, evidence has to have run."""
+    """Set the request context and the version of the dataset required for evidence."""
     if "request_context" in given:
         gate.request_context_json = canonical.dump(given["request_context"] or {})
         gate.__dict__.pop("request_context", None)
@@ -352,11 +351,11 @@ def _set_conditions(gate: Gate, given: Mapping[str, Any]) -> None:
     if gate.dataset_version is not None and {"dataset_policy", "dataset_id"} & given.keys():
         versions = DatasetVersion.objects.filter(dataset=gate.dataset, version=gate.dataset_version)
         if not versions.exists():
-            raise Invalid.field("datasetPolicy", Message("is no version of the dataset"))
+            raise Invalid.field("datasetPolicy", Message("is not a version of the dataset"))
 
 
 def _set_scorers(editor: Editor, gate: Gate, ids: Sequence[str], by: Caller) -> None:
-    """Set the scorers, and pin them and the prompt blocks that they judge by, as they are now."""
+    """Set the scorers, and pin them and the prompt blocks of judges in their current state."""
     issues = list(unknown_scorers(editor, ids, by))
     issues += [
         Issue(f"scorerIds.{place}", Message("is named more than once"))
@@ -381,7 +380,7 @@ def _set_scorers(editor: Editor, gate: Gate, ids: Sequence[str], by: Caller) -> 
 def _go_with_agent(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Delete the gates of an agent that is deleted; an override's stay, as its agent does."""
+    """Delete the gates of a deleted agent; those of an override stay, because its agent remains."""
     if resource.kind == AGENT.slug:
         for gate in Gate.objects.filter(agent_id=resource.id, identity=resource.identity):
             gate.record("deleted", by)
@@ -392,7 +391,7 @@ FOLLOWERS = (Follower(call=_go_with_agent, events=["deleted"]),)
 
 
 class Gates(Verbs):
-    """What can be done with gates; `by` is the caller, the default is the application."""
+    """The verbs of gates; `by` is the caller, by default the application."""
 
     list = staticmethod(list_gates)
     find = staticmethod(find_gate)

@@ -11,7 +11,7 @@ BATCH = 500
 
 
 def fill(apps, schema_editor):
-    """Fill the column, some rows at a time; what is deleted or purged is not searched."""
+    """Fill the column, some rows at a time; deleted and purged rows are not searched."""
     manager = apps.get_model("evaluation", "Revision")._default_manager
     table = schema_editor.quote_name(manager.model._meta.db_table)
     rows = manager.filter(is_deleted=False, search_text="").exclude(payload_json=PURGED_TEXT).order_by("pk")

@@ -25,7 +25,7 @@ JUDGE = "llm-judge"
 
 
 class TriedToolCall(RequestSchema):
-    """A call of a tool, as `generate` answers it."""
+    """A call of a tool, in the form of `generate`."""
 
     tool_name: NotBlank
     args: JsonObject = UNCHANGED
@@ -33,7 +33,7 @@ class TriedToolCall(RequestSchema):
 
 
 class TriedUsage(RequestSchema):
-    """The tokens of a run, as `generate` answers them."""
+    """The tokens of a run, in the form of `generate`."""
 
     input_tokens: Annotated[int, Field(ge=0)]
     output_tokens: Annotated[int, Field(ge=0)]
@@ -46,9 +46,7 @@ class ScorerTry(RequestSchema):
 
     input: Any
     output: Any
-    ground_truth: Annotated[Any, Field(description="What a good answer is; absent where it is unknown.")] = (
-        None
-    )
+    ground_truth: Annotated[Any, Field(description="A reference answer; absent if unknown.")] = None
     metadata: JsonObject = UNCHANGED
     tool_calls: list[TriedToolCall] = UNCHANGED
     usage: TriedUsage = UNCHANGED
@@ -57,7 +55,7 @@ class ScorerTry(RequestSchema):
 
 
 class ScorerDependent(ResponseSchema):
-    """What names a scorer."""
+    """A resource that names a scorer."""
 
     id: str
     name: str
@@ -65,7 +63,7 @@ class ScorerDependent(ResponseSchema):
 
 
 class ScorerDependents(ResponseSchema):
-    """What names a scorer: agents in their versions, and what scores with it."""
+    """The dependents of a scorer: agents in their versions, datasets and gates."""
 
     dependents: Annotated[list[ScorerDependent], Source(lambda both: both[0])]
     hidden_count: Annotated[int, Source(lambda both: both[1])]
@@ -85,7 +83,7 @@ class NotScorableAnswer(ResponseSchema):
 
 
 class ScorerOutcome(ResponseSchema):
-    """What a scorer says: a score, or an error, or that the answer cannot be scored."""
+    """The outcome of a scorer: a score, an error, or a reason why the answer cannot be scored."""
 
     score: float | None
     passed: bool | None
@@ -96,7 +94,7 @@ class ScorerOutcome(ResponseSchema):
 
 
 class AgreementAnswer(ResponseSchema):
-    """How far a scorer agrees with people."""
+    """The agreement of a scorer with people."""
 
     n: int
     agree: float | None
@@ -116,7 +114,7 @@ class ScorerJudge(ResponseSchema):
 
 
 class RegisteredConfig(ResponseSchema):
-    """What a scorer is."""
+    """The configuration of a scorer."""
 
     id: str
     name: Annotated[str, _config("name")]
@@ -128,7 +126,7 @@ class RegisteredConfig(ResponseSchema):
 
 
 class RegisteredScorer(ResponseSchema):
-    """A scorer as other runtimes know it."""
+    """A scorer in the form of other runtimes."""
 
     config: Annotated[RegisteredConfig, Source(lambda one: one)]
 
@@ -161,7 +159,7 @@ class ScorerViews(ResourceViewSet):
     own_responses = {"try_out": ScorerOutcome, "dependents": ScorerDependents, "agreement": AgreementAnswer}
 
     def dependents(self, request: Request, id: str) -> Response:
-        """List what names it."""
+        """List the dependents of a scorer."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
         self._depends_on(id, (AGENT.slug, None))
         agents = self.collection.dependents(id, status=status, by=self.caller)
@@ -169,7 +167,7 @@ class ScorerViews(ResourceViewSet):
         return Response(self.dump(([*named, *iter_dependents(id, self.caller)], agents.hidden_count)))
 
     def agreement(self, request: Request, id: str) -> Response:
-        """Compare what it says with the labels of people under its id."""
+        """Compare its scores with people's labels under its id."""
         return Response(self.dump(get_editor().experiments.agreement(id, by=self.caller)))
 
     @waits_for_models
@@ -182,7 +180,7 @@ class ScorerViews(ResourceViewSet):
 
 
 class RegisteredViewSet(EditorViewSet):
-    """Scorers as other runtimes list them."""
+    """Scorers in the form of other runtimes."""
 
     job = "Evaluate"
     subject = "registered scorer"

@@ -109,7 +109,7 @@ class Numeric(Shape):
 
 
 class Similarity(Shape):
-    """How similar the answer is to this text."""
+    """The similarity of the answer to this text."""
 
     value: str = UNCHANGED
     algorithm: Literal["levenshtein", "tokens"] = UNCHANGED
@@ -124,7 +124,7 @@ class CalledTool(Shape):
 
 
 class Limit(Shape):
-    """The most that is allowed."""
+    """The maximum."""
 
     value: Positive
 
@@ -182,11 +182,11 @@ CONFIGS: Final[Mapping[str, type[Shape]]] = {
 }
 """The shape of `config`, by type."""
 PRESETS: Final = tuple(name for name in get_args(scores.ScorerType) if name not in CONFIGS)
-"""Types of other runtimes, which are stored for them and not run here."""
+"""Types of other runtimes, which are stored but not run here."""
 
 
 def config_problems(scorer: Config) -> Iterator[Issue]:
-    """Yield what is wrong with the fields of a scorer that depend on each other."""
+    """Yield the issues of interdependent fields of a scorer."""
     config = scorer.get("config", {})
     shape = CONFIGS.get(str(scorer.get("type")))
     if shape is not None:
@@ -251,7 +251,9 @@ class ScorerFields(Shape):
     name: NotBlank = UNCHANGED
     description: str | None = None
     type: ScorerType = UNCHANGED
-    config: Annotated[JsonObject, Field(description="What the type needs; see the guide.")] | None = None
+    config: (
+        Annotated[JsonObject, Field(description=("The configuration for the type; see the guide."))] | None
+    ) = None
     instructions: str | None = None
     model: Model | None = None
     score_range: ScoreRange | None = None

@@ -1,4 +1,4 @@
-"""The tables of scorers, and which agents name one."""
+"""The tables of scorers, and of the agents that name one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What scorers say of answers: comparisons with what is known, functions of the application, and judges.
+"""Scoring answers: comparisons with references, functions of the application, and judges.
 
-No database: what a judge needs is passed in. Whatever is wrong with the answer of a judge is an error: never
-a score of 0, never a pass.
+No database: the inputs of a judge are passed in. Any fault in a judge's answer is an error, never a score of
+0 and never a pass.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from versioning.runtime.tools import FunctionTimedOut, call_within
 #     point   = ".", and the separator is "," or a narrow or no-break space;
 #               with `comma`, the point is "," and the separator "." or such a space
 #
-# Digits may be those of any script. What does not belong to a number, such as units, is not read. Digits that
-# go on after a separator otherwise than a number does, as in `1.2.3` or `12,34`, are ambiguous.
+# Digits may be those of any script. Other characters, such as units, are not read. Digits and separators in
+# other arrangements, as in `1.2.3` or `12,34`, are ambiguous.
 _SPACES: Final = "\u00a0\u2009\u202f"
 _SIGNS: Final = str.maketrans({"\u2212": "-"})
 
@@ -65,7 +65,7 @@ _GOES_ON: Final = regex.compile(r"[.,]\p{Nd}")
 
 
 class AmbiguousNumber(ValueError):
-    """Digits and separators that are no number of this grammar; its text is what was written."""
+    """Digits and separators that are not a number of this grammar; the argument is their text."""
 
 
 def first_number(text: str, *, comma: bool) -> Decimal | None:
@@ -80,7 +80,7 @@ def first_number(text: str, *, comma: bool) -> Decimal | None:
 
 
 def whole_number(text: str, *, comma: bool) -> Decimal | None:
-    """Return the number that a text is, or None for any other text."""
+    """Return the number if the whole text is one, otherwise None."""
     match = _NUMBERS[comma].fullmatch(text.strip())
     return None if match is None else _value(match)
 
@@ -111,16 +111,16 @@ MISSING = _Missing()
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """An input with the answer to it, as far as it is known."""
+    """An input with its answer, as far as known."""
 
     input: Any
     output: Any
     ground_truth: Any = MISSING
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tool_calls: Sequence[Mapping[str, Any]] | None = None
-    """The calls of tools, each with `toolName` and `args`; None if it is not known which there were."""
+    """The calls of tools, each with `toolName` and `args`; None if unknown."""
     tokens: int | None = None
-    """Those of the input and of the output together."""
+    """The tokens of the input and of the output together."""
     milliseconds: float | None = None
 
     @property
@@ -136,7 +136,7 @@ class Attempt:
 
     @property
     def json(self) -> Any:
-        """The output as JSON: a text is parsed; `MISSING` for a text that is no JSON."""
+        """The output as JSON: a text is parsed; `MISSING` for a text that is not JSON."""
         return parse_json(self.output) if isinstance(self.output, str) else self.output
 
 
@@ -167,7 +167,7 @@ class Unscored(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOutcome:
-    """What a scorer says of an attempt: a score, or an error, or that it cannot be scored."""
+    """The outcome of a scorer for an attempt: a score, an error, or a reason why it cannot be scored."""
 
     score: float | None = None
     passed: bool | None = None
@@ -179,13 +179,13 @@ class ScoreOutcome:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal | None = Decimal(0)
-    """What judging used; the cost is in US dollars, and None where a price is unknown."""
+    """The usage of the judge; the cost is in US dollars, and None if a price is unknown."""
     passing: Passing | None = None
-    """Set if the error may be over when the judge is asked again."""
+    """Set if a retry of the judge may succeed."""
 
 
 class NotScorable(Exception):
-    """The attempt lacks what the scorer needs; the argument says what."""
+    """The attempt lacks an input of the scorer; the argument names it."""
 
 
 class ScorerError(Exception):
@@ -200,7 +200,7 @@ if TYPE_CHECKING:
     from versioning.runtime.failures import Passing
 
 SECONDS: Final = 120
-"""How long a judge may take for one answer."""
+"""The maximum seconds of a judge for one answer."""
 _FENCE: Final = re.compile(r"\s*```[A-Za-z]*[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _BACKTICKS: Final = re.compile(r"`{3,}")
 
@@ -208,9 +208,9 @@ _BACKTICKS: Final = re.compile(r"`{3,}")
 def judge(
     model: Mapping[str, Any], instructions: str, choices: Sequence[Mapping[str, Any]], attempt: Attempt
 ) -> ScoreOutcome:
-    """Ask the model for one of the choices; if its answer is malformed, once more with what is wrong.
+    """Ask the model for one of the choices; if its answer is malformed, once more with the fault.
 
-    Raises `ScorerError` if the model cannot be asked, or its second answer is malformed, too.
+    Raises `ScorerError` if the model cannot be called, or its second answer is also malformed.
     """
     by_label = {choice["label"]: choice for choice in choices}
     turns = [Turn(role="user", text=question(attempt, list(by_label)))]
@@ -248,14 +248,14 @@ def judge(
 
 
 def find_passing(error: Exception) -> Passing | None:
-    """Return how long a failure may last, if it may be over when the provider is asked again."""
+    """Return the seconds until a retry if a failure of the provider is temporary."""
     from versioning.runtime.failures import passing  # noqa: PLC0415  it loads the agent library, as asking has
 
     return passing(error)
 
 
 def question(attempt: Attempt, labels: Sequence[str]) -> str:
-    """Return what the judge is shown, fenced so that nothing in it can be taken for the question."""
+    """Return the input for the judge, fenced so that no part of it can be taken for the question."""
     shown = {"Input": attempt.input, "Output": attempt.output, "Reference": attempt.ground_truth}
     texts = {title: to_text(value) for title, value in shown.items() if value is not MISSING}
     longest = max((len(run) for text in texts.values() for run in _BACKTICKS.findall(text)), default=2)
@@ -268,7 +268,7 @@ def question(attempt: Attempt, labels: Sequence[str]) -> str:
 def verdict_in(answer: str, labels: Sequence[str]) -> Mapping[str, str]:
     """Return the verdict in an answer: exactly an object with a reason and one of the labels.
 
-    One code fence around it is taken off. Raises `ValueError` with what is wrong with any other answer.
+    One code fence around it is removed. Raises `ValueError` with the fault of any other answer.
     """
     fenced = _FENCE.fullmatch(answer)
     try:
@@ -355,7 +355,7 @@ def has_pattern(config: Config, attempt: Attempt) -> bool:
 
 
 def json_schema(config: Config, attempt: Attempt) -> bool:
-    """Check against the schema; text that is no JSON does not pass."""
+    """Check against the schema; text that is not JSON does not pass."""
     if attempt.json is MISSING:
         return False
     try:
@@ -365,7 +365,7 @@ def json_schema(config: Config, attempt: Attempt) -> bool:
 
 
 def json_equals(config: Config, attempt: Attempt) -> bool:
-    """Compare by value what is at a path of the JSON."""
+    """Compare the value at a path of the JSON."""
     wanted = reference(config.get("value", GROUND_TRUTH), attempt)
     actual = attempt.json
     for segment in config["path"].split(".") if config.get("path") else ():
@@ -383,7 +383,7 @@ def json_equals(config: Config, attempt: Attempt) -> bool:
             return _within(number, other, tolerance)
         return canonical.same(actual, value)
 
-    # A reference that comes as text may be the JSON itself, as in a column of a table.
+    # A reference given as text may be the JSON itself, as in a column of a table.
     either = [wanted, parse_json(wanted)] if isinstance(wanted, str) else [wanted]
     return any(is_near(value) for value in either if value is not MISSING)
 
@@ -394,7 +394,7 @@ def numeric(config: Config, attempt: Attempt) -> bool:
     comma = config.get("decimal") == ","
     number = whole_number(wanted, comma=comma) if isinstance(wanted, str) else _decimal(wanted)
     if number is None:
-        raise NotScorable("The reference is no number.")
+        raise NotScorable("The reference is not a number.")
     try:
         actual = first_number(attempt.text, comma=comma)
     except AmbiguousNumber as error:
@@ -403,7 +403,7 @@ def numeric(config: Config, attempt: Attempt) -> bool:
 
 
 def _decimal(value: Any) -> Decimal | None:
-    """Return a number exactly as it is written, or None for what is none."""
+    """Return a number exactly as written, or None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
@@ -418,7 +418,7 @@ def _decimal(value: Any) -> Decimal | None:
 def _within(left: Decimal, right: Decimal, tolerance: float) -> bool:
     try:
         return abs(left - right) <= Decimal(str(tolerance))
-    except ArithmeticError:  # one of them is too large to be near
+    except ArithmeticError:  # one of them is too large for a near match
         return False
 
 
@@ -471,7 +471,7 @@ COMPARING: Final[Mapping[str, Callable[[Config, Attempt], float]]] = {
     "similarity": similarity,
     "calledTool": called_tool,
     "maxTokens": partial(_is_at_most, "tokens", "The number of tokens is not known."),
-    "maxMilliseconds": partial(_is_at_most, "milliseconds", "How long it took is not known."),
+    "maxMilliseconds": partial(_is_at_most, "milliseconds", "The duration is not known."),
 }
 """By type; a boolean is a score of 1 or 0."""
 
@@ -481,16 +481,16 @@ logger = logging.getLogger("evaluation")
 Config = Mapping[str, Any]
 Functions = Mapping[str, Callable[..., Any]]
 CODE_SECONDS: Final = 10
-"""How long a scorer that the application registered may take."""
+"""The maximum seconds of a scorer that the application registered."""
 
 
 def score(
     scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None = None
 ) -> ScoreOutcome:
-    """Return what a scorer says of an attempt; nothing is raised.
+    """Return the outcome of a scorer for an attempt; nothing is raised.
 
-    `functions` are those that the application registered. `instructions` are the text of the prompt block
-    that a judge names; None if it names none.
+    `functions` are those that the application registered. `instructions` is the text of a judge's prompt
+    block; None without one.
     """
     kind, config = scorer["type"], scorer.get("config", {})
     try:
@@ -519,7 +519,7 @@ def score(
 
 
 def find_problem(scorer: Config, functions: Functions, instructions: str | None = None) -> Problem | None:
-    """Return why a scorer fails on every attempt; None for one that can be run. As `score` takes them."""
+    """Return why a scorer fails on every attempt, or None if it can be run; arguments are as in `score`."""
     kind, config = scorer["type"], scorer.get("config", {})
     if kind == "code" and config["name"] not in functions:
         return Problem("unknown_function", f"The application registers no scorer {config['name']!r}.")
@@ -538,7 +538,7 @@ def _rubric(scorer: Config, instructions: str | None) -> str:
 
 
 def cannot_score(scorer: Config, attempt: Attempt) -> bool:
-    """Return whether a scorer does not apply to an item or lacks its reference, whatever the output is."""
+    """Return whether a scorer does not apply to an item or lacks its reference, regardless of the output."""
     try:
         if not holds(scorer.get("appliesIf"), attempt.metadata):
             return True
@@ -560,8 +560,8 @@ def _call_function(name: str, function: Callable[..., Any], attempt: Attempt) ->
         raise ScorerError("timed_out", f"The scorer {name!r} was stopped waiting for: {error}.") from None
     except Exception as error:
         logger.exception("the scorer %r raised", name)
-        message = f"The scorer {name!r} raised {type(error).__name__}; the log says more."
+        message = f"The scorer {name!r} raised {type(error).__name__}; see the log."
         raise ScorerError("function_failed", message) from None
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise ScorerError("no_number", f"The scorer {name!r} returned {type(value).__name__}, no number.")
+        raise ScorerError("no_number", f"The scorer {name!r} returned {type(value).__name__}, not a number.")
     return float(value)

@@ -23,7 +23,7 @@ from versioning.verbs import Verbs
 
 
 class Registered(NamedTuple):
-    """A scorer as it is published, or as its latest draft is where nothing is published."""
+    """A scorer in its published version or, without one, its latest draft."""
 
     id: str
     config: Mapping[str, Any]
@@ -32,7 +32,7 @@ class Registered(NamedTuple):
 
     @property
     def is_run_here(self) -> bool:
-        """Whether scorers of its type are run here, and nothing that it needs is missing."""
+        """Whether scorers of its type are run here, and its dependencies exist."""
         block = self.config.get("config", {}).get("promptBlock")
         return find_problem(self.config, get_framework().scorers, block) is None
 
@@ -55,7 +55,7 @@ def find_registered(scoring: Verbs, scorer_id: str, *, by: Who = APPLICATION) ->
 
 
 def _agents(editor: Editor, wanted: Mapping[str, str], by: Caller) -> Mapping[str, Sequence[tuple[str, str]]]:
-    """Return the published agents by the scorers that they name; what overrides name plays no part."""
+    """Return the published agents by the scorers that they name; overrides do not count."""
     readable = editor.agent.list(by=by).exclude(pk__in=editor.code.agents).order_by()
     rows = ScorerReference.objects.filter(**wanted, version__in=readable.values("active_version"))
     names = rows.order_by("version__resource_id").values_list(
@@ -70,7 +70,7 @@ def _agents(editor: Editor, wanted: Mapping[str, str], by: Caller) -> Mapping[st
 def try_out(
     scoring: Verbs, scorer_id: str, attempt: Attempt, *, version_id: str | None = None, by: Who = APPLICATION
 ) -> ScoreOutcome:
-    """Return what a version of a scorer says of an attempt; by default its latest one. Nothing is stored.
+    """Return the outcome of a scorer's version, by default the latest, for an attempt. Nothing is stored.
 
     Raises `NotFound`, and `Forbidden` without the right to save drafts.
     """
@@ -86,7 +86,7 @@ def try_out(
 
 
 def judge_instructions(editor: Editor, scorer: Mapping[str, Any], *, by: Caller) -> str | None:
-    """Return the published text of the prompt block that a judge names, or None if it names none.
+    """Return the published text of a judge's prompt block, or None without one.
 
     A block that is not published, or that the caller may not read, gives no text.
     """
@@ -102,7 +102,7 @@ def judge_instructions(editor: Editor, scorer: Mapping[str, Any], *, by: Caller)
 
 
 class Scoring(Verbs):
-    """Scoring answers, and the scorers there are."""
+    """The verbs for scoring answers and listing scorers."""
 
     try_out = try_out
     registered = list_registered
@@ -110,7 +110,7 @@ class Scoring(Verbs):
 
 
 class Dependent(NamedTuple):
-    """What names a scorer."""
+    """A resource that names a scorer."""
 
     id: str
     name: str
@@ -118,17 +118,17 @@ class Dependent(NamedTuple):
 
 
 Naming = Callable[[str, Caller], Iterable[Dependent]]
-"""Returns what names the scorer of this id, as far as the caller may read it."""
+"""Returns the readable resources that name the scorer with this id."""
 _registered: Final[list[Naming]] = []
 
 
 def register_naming(naming: Naming) -> None:
-    """Add a function that is asked for what names a scorer."""
+    """Register a function that returns the resources that name a scorer."""
     require_callable(naming, by="capabilities.evaluation.scoring.verbs.register_naming()")
     _registered.append(naming)
 
 
 def iter_dependents(scorer_id: str, by: Caller) -> Iterator[Dependent]:
-    """Yield what names a scorer besides agents."""
+    """Yield the resources that name a scorer, besides agents."""
     for naming in _registered:
         yield from naming(scorer_id, by)

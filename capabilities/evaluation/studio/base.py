@@ -1,4 +1,4 @@
-"""What several pages share: a base class, the choices of forms, names, and what comes next."""
+"""Shared parts of several pages: a base class, the choices of forms, names, and the next step."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from versioning.models import AgentVersion
 
 Choices = list[tuple[str, str]]
 MOST_LISTED: Final = 50
-"""How many agents a form lists; of more one searches."""
+"""The maximum number of agents that a form lists; more are searched."""
 
 
 def agent_choices(workspace_id: str, by: Caller) -> Choices:
@@ -53,7 +53,7 @@ def agent_choices(workspace_id: str, by: Caller) -> Choices:
 
 
 def offer_agents(form: forms.Form, workspace_id: str, by: Caller, *first: tuple[str, Any]) -> None:
-    """Set what the field `agent` offers: a list of a few, or else a field that searches while one types."""
+    """Set the choices of the field `agent`: a short list, or else a field with search-as-you-type."""
     field = form.fields["agent"]
     rows = get_editor().collection(AGENT).list(by=by).filter(workspace=workspace_id)
     if rows[: MOST_LISTED + 1].count() <= MOST_LISTED:
@@ -71,7 +71,7 @@ def offer_agents(form: forms.Form, workspace_id: str, by: Caller, *first: tuple[
 
 
 class AgentChoicesPage(WorkspacePage):
-    """Agents of a workspace while a person types: `?q=refund`, as JSON."""
+    """Agents of a workspace for search-as-you-type: `?q=refund`, as JSON."""
 
     right = Right.READ_DRAFTS
 
@@ -93,7 +93,7 @@ def agent_names(ids: Iterable[str], by: Caller) -> Mapping[str, str]:
 def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:
     """Return the scorers of a workspace that the caller may read: id and name.
 
-    Those that are `held` are there in any case.
+    Those in `held` are always included.
     """
     rows = get_editor().collection(SCORER).list(by=by).filter(workspace=workspace_id)
     named = {row.pk: str(row.latest.config["name"]) for row in rows.select_related("latest_version")}
@@ -102,7 +102,7 @@ def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -
 
 
 def offer(form: forms.Form, **choices: Sequence[tuple[str, Any]]) -> None:
-    """Set what fields of a form offer."""
+    """Set the choices of fields of a form."""
     for name, offered in choices.items():
         form.fields[name].choices = offered  # type: ignore[attr-defined]
 
@@ -194,7 +194,7 @@ class DatasetPage(WorkspacePage):
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentNames:
-    """What pages call some experiments."""
+    """The names of some experiments on pages."""
 
     agents: Mapping[str, str]
     """The names of agents that the caller may read, by their ids."""
@@ -231,7 +231,7 @@ class ExperimentNames:
         return "" if number is None else _("version %(number)d") % {"number": number}
 
     def title(self, experiment: Experiment) -> str:
-        """Return the name of an experiment; of one without a name, what it tries and compares."""
+        """Return the name of an experiment or, without one, its target and its baseline."""
         if experiment.name or not experiment.target_id:
             return experiment.name or experiment.public_id
         target = self.agents.get(experiment.target_id, experiment.target_id)
@@ -245,7 +245,7 @@ class ExperimentNames:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What comes next."""
+    """The next step."""
 
     number: int
     title: str
@@ -256,7 +256,7 @@ class Step:
 
 
 def next_step(page: DatasetPage) -> Step | None:
-    """Return what comes next for people who may save, up to the gate; None once there is one."""
+    """Return the next step for people who can save, up to the gate; None once there is one."""
     dataset = page.dataset
     if not page.may(Right.SAVE):
         return None
@@ -288,11 +288,11 @@ def next_step(page: DatasetPage) -> Step | None:
     wants_gate = newest.outcome == Outcome.COMPLETE and page.may(Right.PUBLISH)
     if not wants_gate or Gate.objects.filter(dataset=dataset).exists():
         return None
-    given = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": dataset.scorer_ids}
+    initial = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": dataset.scorer_ids}
     return Step(
         number=4,
         title=_("Add a gate"),
         sentence=_("A gate requires an experiment like this one before a version of the agent goes live."),
-        address=f"{page.address('new_gate')}?{urlencode(given, doseq=True)}",
+        address=f"{page.address('new_gate')}?{urlencode(initial, doseq=True)}",
         link=_("New gate"),
     )

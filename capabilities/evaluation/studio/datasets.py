@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django import forms
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Page
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
@@ -37,10 +37,10 @@ from capabilities.evaluation.studio.files import TITLES
 from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG
 from studio.marks import as_text
+from studio.pages import ActionPage, FormPage
 from studio.translation import translated
-from studio.views import StudioPage
 from studio.workspaces.names import workspace_choices
-from studio.workspaces.views import ListingPage, WorkspacePage, add_errors, address
+from studio.workspaces.views import ListingPage, WorkspacePage, address
 from versioning.domain import texts
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config, raise_for_issues
@@ -54,14 +54,14 @@ PER_PAGE: Final = 50
 
 
 class DatasetForm(forms.Form):
-    """The name of a dataset, and what it is for."""
+    """The name and the purpose of a dataset."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME)
     description = forms.CharField(label=gettext_lazy("Purpose"), required=False)
 
 
 class SettingsForm(DatasetForm):
-    """All that can be set about a dataset."""
+    """All settings of a dataset."""
 
     scorers = forms.MultipleChoiceField(
         label=gettext_lazy("Scorers"),
@@ -84,126 +84,101 @@ class SettingsForm(DatasetForm):
         return json_object(self.cleaned_data["ground_truth_schema"])
 
 
-class NewDatasetPage(WorkspacePage):
+class NewDatasetPage(FormPage, WorkspacePage):
     """Creates an empty dataset."""
 
     tab = "datasets"
     right = Right.SAVE
+    form_class = DatasetForm
+    template = "evaluation/form.html"
+    title = gettext_lazy("New dataset")
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show the form."""
-        return self.show(DatasetForm())
-
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Create it, and show it; after an error, show the form again."""
-        form = DatasetForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        given = form.cleaned_data
+    def save(self, form: DatasetForm) -> HttpResponse:
+        name, description = form.cleaned_data["name"], form.cleaned_data["description"] or None
         try:
-            made = Datasets.current().create(
-                {"description": given["description"] or None},
-                name=given["name"],
-                workspace=self.workspace.pk,
-                by=self.caller,
+            dataset = Datasets.current().create(
+                {"description": description}, name=name, workspace=self.workspace.pk, by=self.caller
             )
         except Conflict as error:
-            form.add_error("name", error.message)
-            return self.show(form, status=400)
-        return self.go(self.address("dataset", str(made.pk)))
+            return self.refuse(form, error.message, field="name")
+        return self.go(self.address("dataset", str(dataset.pk)))
 
-    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/form.html",
-            title=_("New dataset"),
-            status=status,
-            form=form,
-            button=_("Create dataset"),
-            back_address=self.address("datasets"),
-        )
+    def context(self) -> dict[str, Any]:
+        return {"button": _("Create dataset"), "back_address": self.address("datasets")}
 
 
-class SettingsPage(DatasetPage):
+class SettingsPage(FormPage, DatasetPage):
     """The settings of a dataset."""
 
     page_of_dataset = "dataset_settings"
     right = Right.SAVE
+    form_class = SettingsForm
+    template = "evaluation/form.html"
+    error_fields = {"scorerIds": "scorers"}
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show the form."""
-        held = self.dataset.settings
-        schemas = {to_snake(name): held.get(name) for name in ("inputSchema", "groundTruthSchema")}
-        initial = {
+    @property
+    def title(self) -> str:
+        return _("Settings of %(name)s") % {"name": self.dataset.name}
+
+    def initial(self) -> dict[str, Any]:
+        settings = self.dataset.settings
+        schemas = {to_snake(name): settings.get(name) for name in ("inputSchema", "groundTruthSchema")}
+        return {
             "name": self.dataset.name,
-            "description": held.get("description", ""),
+            "description": settings.get("description", ""),
             "scorers": self.dataset.scorer_ids,
             **{name: canonical.file_text(schema) if schema else "" for name, schema in schemas.items()},
         }
-        return self.show(self._form(initial=initial))
 
-    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Save the settings; after an error, show the form again."""
-        form = self._form(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        given = form.cleaned_data
+    def form(self, data: Any = None) -> SettingsForm:
+        form: SettingsForm = super().form(data)
+        offer(form, scorers=self.scorer_choices())
+        return form
+
+    def save(self, form: SettingsForm) -> HttpResponse:
+        fields = form.cleaned_data
         changes = {
-            "name": given["name"],
-            "description": given["description"] or None,
-            "scorerIds": given["scorers"] or None,
-            "inputSchema": given["input_schema"],
-            "groundTruthSchema": given["ground_truth_schema"],
+            "name": fields["name"],
+            "description": fields["description"] or None,
+            "scorerIds": fields["scorers"] or None,
+            "inputSchema": fields["input_schema"],
+            "groundTruthSchema": fields["ground_truth_schema"],
         }
         try:
             Datasets.current().change(self.dataset_id, changes, by=self.caller)
         except Conflict as error:
-            form.add_error("name", error.message)
-            return self.show(form, status=400)
-        except Invalid as error:
-            add_errors(form, error, scorerIds="scorers")
-            return self.show(form, status=400)
+            return self.refuse(form, error.message, field="name")
         return self.go(self.own_address(), _("Settings saved."))
 
-    def _form(self, data: Any = None, **more: Any) -> SettingsForm:
-        form = SettingsForm(data, **more)
-        offer(form, scorers=self.scorer_choices())
-        return form
-
-    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/form.html",
-            title=_("Settings of %(name)s") % {"name": self.dataset.name},
-            status=status,
-            form=form,
-            button=_("Save settings"),
-            back_address=self.own_address(),
-            offers_deletion=True,
-        )
+    def context(self) -> dict[str, Any]:
+        return {"button": _("Save settings"), "back_address": self.own_address(), "offers_deletion": True}
 
 
-class DeletePage(DatasetPage):
+class DeletePage(ActionPage, DatasetPage):
     """Asks for confirmation before a dataset is deleted."""
 
     page_of_dataset = "dataset_settings"
+    done_page = "datasets"
     right = Right.SAVE
+    template = "evaluation/ask.html"
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Ask."""
-        return self.page(
-            "evaluation/ask.html",
-            title=_("Delete %(name)s?") % {"name": self.dataset.name},
-            sentence=_("All items in all versions are deleted, too. This cannot be undone."),
-            button=_("Delete dataset"),
-            back_address=self.own_address("dataset_settings"),
-        )
+    @property
+    def title(self) -> str:
+        return _("Delete %(name)s?") % {"name": self.dataset.name}
 
-    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Delete it, and show the list."""
-        name = self.dataset.name
+    @property
+    def back_address(self) -> str:
+        return self.own_address("dataset_settings")
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "sentence": _("All items in all versions are deleted, too. This cannot be undone."),
+            "button": _("Delete dataset"),
+        }
+
+    def act(self) -> str:
         Datasets.delete(self.dataset_id, by=self.caller)
-        return self.go(self.address("datasets"), _("Dataset “%(name)s” deleted.") % {"name": name})
+        return _("Dataset “%(name)s” deleted.") % {"name": self.dataset.name}
 
 
 class VersionsPage(DatasetPage):
@@ -213,8 +188,8 @@ class VersionsPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show a page of them."""
-        found = DatasetVersion.objects.filter(dataset=self.dataset)
-        page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        versions = DatasetVersion.objects.filter(dataset=self.dataset)
+        page = self.paginate(versions, PER_PAGE)
         return self.page(
             "evaluation/versions.html",
             title=_("Versions of %(name)s") % {"name": self.dataset.name},
@@ -231,8 +206,8 @@ class DatasetsPage(ListingPage):
         """Show a page of the datasets."""
         workspace_id = self.listed_id
         self.listen(self.scope)
-        found = Datasets.list(workspace=workspace_id, by=self.caller)
-        page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        datasets = Datasets.list(workspace=workspace_id, by=self.caller)
+        page = self.paginate(datasets, PER_PAGE)
         lines = [
             {
                 "dataset": dataset,
@@ -241,21 +216,21 @@ class DatasetsPage(ListingPage):
             }
             for dataset in page.object_list
         ]
-        offered = workspace_choices(Right.SAVE, self.caller)
+        workspaces = workspace_choices(Right.SAVE, self.caller)
         if workspace_id is not None:
-            offered = [choice for choice in offered if choice[0] == workspace_id]
+            workspaces = [choice for choice in workspaces if choice[0] == workspace_id]
         return self.page(
             "evaluation/datasets.html",
             title=_("Datasets"),
             page=page,
             query=self.query(),
             lines=lines,
-            add_addresses=[(address("new_dataset", pk), name) for pk, name in offered],
+            add_addresses=[(address("new_dataset", pk), name) for pk, name in workspaces],
         )
 
 
-class ItemPage(DatasetPage):
-    """An item with its history."""
+class OneItemPage(DatasetPage):
+    """A page about the item in the address."""
 
     @property
     def revisions(self) -> QuerySet[Revision]:
@@ -271,6 +246,15 @@ class ItemPage(DatasetPage):
             raise NotFound
         return revision
 
+    @property
+    def item_id(self) -> str:
+        """Its id; raises `NotFound` if it has no revision."""
+        return str(self.newest.item_id)
+
+
+class ItemPage(OneItemPage):
+    """An item with its history."""
+
     def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
         """Show it."""
         return self.show(canonical.file_text(self.newest.payload))
@@ -280,11 +264,11 @@ class ItemPage(DatasetPage):
         self.caller.require(Right.SAVE, self.dataset.workspace_id)
         text = request.POST.get("payload", "")
         try:
-            given = canonical.parse(text, field="JSON")
-            if not isinstance(given, dict):
+            members = canonical.parse(text, field="JSON")
+            if not isinstance(members, dict):
                 raise Invalid.field("JSON", _("must be a JSON object"))
-            raise_for_issues(ItemUpdate, given)
-            changes: dict[str, Any] = {**dict.fromkeys(MEMBERS), **given}
+            raise_for_issues(ItemUpdate, members)
+            changes: dict[str, Any] = {**dict.fromkeys(MEMBERS), **members}
             Datasets.change_item(self.dataset_id, self.item_id, changes, by=self.caller)
         except Invalid as error:
             sentences = [f"{issue.field}: {translated(issue.message)}" for issue in error.issues]
@@ -293,15 +277,10 @@ class ItemPage(DatasetPage):
             return self.show(text, status=400, errors=[as_text(error.message, request)])
         return self.go(request.get_full_path(), _("Item saved."))
 
-    @property
-    def item_id(self) -> str:
-        """Its id, once it is found."""
-        return str(self.newest.item_id)
-
     def show(self, text: str, *, status: int = 200, errors: list[str] | None = None) -> HttpResponse:
         """Return the page."""
         newest = self.newest
-        page = Paginator(self.revisions, PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(self.revisions, PER_PAGE)
         return self.page(
             "evaluation/item.html",
             title=_("An item of %(name)s") % {"name": self.dataset.name},
@@ -317,29 +296,30 @@ class ItemPage(DatasetPage):
         )
 
 
-class PurgePage(ItemPage):
+class PurgePage(ActionPage, OneItemPage):
     """Asks for confirmation before the content of an item is removed."""
 
     right = Right.SAVE
+    template = "evaluation/ask.html"
+    title = gettext_lazy("Remove the content of this item permanently?")
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
-        """Ask."""
-        return self.page(
-            "evaluation/ask.html",
-            title=_("Remove the content of this item permanently?"),
-            sentence=_(
+    @property
+    def back_address(self) -> str:
+        return self.own_address("dataset_item", self.item_id)
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "sentence": _(
                 "The content is removed from every version of the dataset, for example because a person in "
                 "it asks for that. The item stays, empty. This cannot be undone."
             ),
-            item=self.newest.item,
-            button=_("Remove content permanently"),
-            back_address=self.own_address("dataset_item", self.kwargs["item"]),
-        )
+            "item": self.newest.item,
+            "button": _("Remove content permanently"),
+        }
 
-    def post(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
-        """Remove it, and show the item."""
+    def act(self) -> str:
         Datasets.purge(self.dataset_id, self.item_id, by=self.caller)
-        return self.go(self.own_address("dataset_item", self.item_id), _("Content removed."))
+        return _("Content removed.")
 
 
 NEW_ROWS: Final = 3
@@ -395,18 +375,18 @@ class TablePage(DatasetPage):
         return self.show(rows, version=version)
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Save the rows that were changed, as one version; after an error, show them as they were typed."""
+        """Save the changed rows as one version; after an error, show them as typed."""
         self.caller.require(Right.SAVE, self.dataset.workspace_id)
         ids = list(item_ids_in(request.POST.getlist("item")))
         revisions = Revision.objects.of_version(self.dataset).filter(item__in=ids)
-        given = _TypedRows(request.POST, {str(revision.item_id): revision for revision in revisions})
+        typed = _TypedRows(request.POST, {str(revision.item_id): revision for revision in revisions})
         try:
             saved = Datasets.save_items(
                 self.dataset_id,
-                base=given.base,
-                changed=given.changed,
-                removed=given.removed,
-                added=given.added,
+                base=typed.base,
+                changed=typed.changed,
+                removed=typed.removed,
+                added=typed.added,
                 by=self.caller,
             )
         except DatasetChanged:
@@ -415,25 +395,25 @@ class TablePage(DatasetPage):
                 "Someone has changed this dataset in the meantime. What you typed is still here, and not "
                 "saved: save again if it is still right."
             )
-            return self.show(given.rows(self._row), status=409, errors=[message])
+            return self.show(typed.rows(self._row), status=409, errors=[message])
         except Invalid as error:
-            rows = given.rows(self._row, error)
+            rows = typed.rows(self._row, error)
             return self.show(
                 rows, status=400, errors=[] if any(row.errors for row in rows) else [error.message]
             )
         except (ItemConflict, ItemTooLarge) as error:
-            return self.show(given.rows(self._row), status=400, errors=[as_text(error.message, request)])
-        if saved.version == given.base:
+            return self.show(typed.rows(self._row), status=400, errors=[as_text(error.message, request)])
+        if saved.version == typed.base:
             return self.go(request.get_full_path(), _("Nothing has changed."))
         number = {"number": saved.version}
-        if not given.removed:
+        if not typed.removed:
             return self.go(request.get_full_path(), _("Saved as version %(number)s.") % number)
-        said = ngettext(
+        sentence = ngettext(
             "%(count)d item deleted; saved as version %(number)s.",
             "%(count)d items deleted; saved as version %(number)s.",
-            len(given.removed),
+            len(typed.removed),
         )
-        return self.go(request.get_full_path(), said % {**number, "count": len(given.removed)})
+        return self.go(request.get_full_path(), sentence % {**number, "count": len(typed.removed)})
 
     def show(
         self,
@@ -468,7 +448,7 @@ class TablePage(DatasetPage):
         if text:
             revisions = revisions.with_text(text)
         known = self.dataset.items_count if not text and version is None else None
-        return Paginator(LongList(revisions, known), PER_PAGE).get_page(self.request.GET.get("page"))
+        return self.paginate(LongList(revisions, known), PER_PAGE)
 
     def _version(self) -> int | None:
         text = self.request.GET.get("version", "")
@@ -485,21 +465,21 @@ class TablePage(DatasetPage):
 
 
 class _TypedRows:
-    """What a person has typed into the table."""
+    """The rows that a person has typed into the table."""
 
-    def __init__(self, given: QueryDict, revisions: Mapping[str, Revision]) -> None:
-        self._given = given
+    def __init__(self, form: QueryDict, revisions: Mapping[str, Revision]) -> None:
+        self._form = form
         self._revisions = revisions
-        base = given.get("base", "")
+        base = form.get("base", "")
         self.base = int(base) if is_key(base) else -1
-        self.removed = [key for key in given.getlist("item") if f"remove-{key}" in given]
+        self.removed = [key for key in form.getlist("item") if f"remove-{key}" in form]
         self.changed = {
             key: changes
             for key, revision in revisions.items()
             if key not in self.removed and (changes := self._changes(key, revision))
         }
         self.added: dict[str, Mapping[str, Any]] = {}
-        for key in given.getlist("new"):
+        for key in form.getlist("new"):
             typed = self._cells(key)
             if not any(typed.values()):
                 continue
@@ -513,14 +493,14 @@ class _TypedRows:
             self.added[key] = item
 
     def _cells(self, key: str) -> dict[str, str]:
-        return {name: self._given.get(f"{name}-{key}", "").replace("\r\n", "\n") for name in CELLS}
+        return {name: self._form.get(f"{name}-{key}", "").replace("\r\n", "\n") for name in CELLS}
 
     def _changes(self, key: str, revision: Revision) -> dict[str, Any]:
-        """Return the members whose cells differ from what was shown."""
+        """Return the members whose cells differ from the shown ones."""
         typed, before = self._cells(key), cell_texts(revision)
         changes: dict[str, Any] = {}
         for name in ("input", "groundTruth"):
-            # A browser sends each end of a line in the same way, however it was written.
+            # A browser sends every line ending in the same form.
             if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
                 changes[name] = texts.typed_cell(typed[name]) if typed[name] else None
         if typed["tags"] != before["tags"]:
@@ -529,9 +509,9 @@ class _TypedRows:
         return changes
 
     def rows(self, row_of: Callable[[Revision], Row], error: Invalid | None = None) -> list[Row]:
-        """Return the rows as they were typed, with the errors about them."""
+        """Return the rows as typed, with their errors."""
         rows = []
-        for key in (*self._given.getlist("item"), *self._given.getlist("new")):
+        for key in (*self._form.getlist("item"), *self._form.getlist("new")):
             row = row_of(self._revisions[key]) if key in self._revisions else Row(key=key, cells={})
             row.cells = self._cells(key)
             row.is_removed = key in self.removed
@@ -546,7 +526,7 @@ class _TypedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Simple:
-    """A scorer that needs nothing but good answers."""
+    """A scorer that needs only reference answers."""
 
     id: str
     name: Promise
@@ -586,69 +566,64 @@ class ScorersForm(forms.Form):
     scorers = forms.MultipleChoiceField(label=gettext_lazy("Scorers"), required=False)
 
 
-class ScorersPage(DatasetPage):
-    """Chooses the scorers of a dataset, or makes a simple one."""
+class ScorersPage(FormPage, DatasetPage):
+    """Chooses the scorers of a dataset, or creates a simple one."""
 
     page_of_dataset = "dataset_scorers"
     right = Right.SAVE
+    form_class = ScorersForm
+    template = "evaluation/scorers.html"
+    title = gettext_lazy("Choose a scorer")
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show what there is."""
-        return self.show(self._form(initial={"scorers": self.dataset.scorer_ids}))
-
-    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Keep the chosen ones, or make one."""
-        simple = SIMPLE.get(request.POST.get("make", ""))
-        if simple is not None:
-            return self._make(simple)
-        if "make" in request.POST:
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
+        if "make" not in request.POST:
+            return super().post(request, **ids)
+        simple = SIMPLE.get(request.POST["make"])
+        if simple is None:
             raise NotFound
-        form = self._form(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        self._keep(form.cleaned_data["scorers"])
-        return self.go(self.own_address(), _("Scorers saved."))
+        return self.create_scorer(simple)
 
-    def _make(self, simple: Simple) -> HttpResponse:
-        """Make a scorer, publish it where that is possible, and let it score the items."""
+    def create_scorer(self, simple: Simple) -> HttpResponse:
+        """Create a scorer, publish it if possible, and let it score the items."""
         name = str(simple.name)
+        message = _("“%(name)s” scores the items now.")
         if simple.id in dict(scorer_choices(self.workspace.pk, self.caller)):
-            self._keep(list(dict.fromkeys([*self.dataset.scorer_ids, simple.id])))
-            return self.go(self.own_address(), _("“%(name)s” scores the items now.") % {"name": name})
-        scorers: Any = self.editor.collection(SCORER)
-        config = {**simple.config, "name": name}
-        more = {"workspace": self.workspace.pk, "publish": False, "by": self.caller}
-        try:
-            made = scorers.create(config, id=simple.id, **more)
-        except IdTaken:  # in another workspace
-            made = scorers.create(config, id=f"{simple.id}-{token_hex(3)}", **more)
-        scorer, message = made.resource, _("“%(name)s” scores the items now.")
-        if self.may(Right.PUBLISH):
+            scorer_id = simple.id
+        else:
+            scorers: Any = self.editor.collection(SCORER)
+            config = {**simple.config, "name": name}
+            more = {"workspace": self.workspace.pk, "publish": False, "by": self.caller}
             try:
-                scorers.publish(scorer.pk, made.version.version_id, by=self.caller)
-            except VersioningError:  # such as by a review policy: then it stays a draft
-                message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
-        self._keep([*self.dataset.scorer_ids, scorer.pk])
+                created = scorers.create(config, id=simple.id, **more)
+            except IdTaken:  # in another workspace
+                created = scorers.create(config, id=f"{simple.id}-{token_hex(3)}", **more)
+            scorer_id = created.resource.pk
+            if self.may(Right.PUBLISH):
+                try:
+                    scorers.publish(scorer_id, created.version.version_id, by=self.caller)
+                except VersioningError:  # such as by a review policy: then it stays a draft
+                    message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
+        self._change_scorers(list(dict.fromkeys([*self.dataset.scorer_ids, scorer_id])))
         return self.go(self.own_address(), message % {"name": name})
 
-    def _keep(self, ids: list[str]) -> None:
-        Datasets.current().change(self.dataset_id, {"scorerIds": ids or None}, by=self.caller)
+    def initial(self) -> dict[str, Any]:
+        return {"scorers": self.dataset.scorer_ids}
 
-    def _form(self, data: Any = None, **more: Any) -> ScorersForm:
-        form = ScorersForm(data, **more)
+    def form(self, data: Any = None) -> ScorersForm:
+        form: ScorersForm = super().form(data)
         offer(form, scorers=self.scorer_choices())
         return form
 
-    def show(self, form: ScorersForm, *, status: int = 200) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/scorers.html",
-            title=_("Choose a scorer"),
-            status=status,
-            form=form,
-            simple=SIMPLE.values(),
-            add_address=f"{KINDS_BY_SLUG[SCORER.slug].address('add')}?workspace={self.workspace.pk}",
-        )
+    def save(self, form: ScorersForm) -> HttpResponse:
+        self._change_scorers(form.cleaned_data["scorers"])
+        return self.go(self.own_address(), _("Scorers saved."))
+
+    def _change_scorers(self, ids: list[str]) -> None:
+        Datasets.current().change(self.dataset_id, {"scorerIds": ids or None}, by=self.caller)
+
+    def context(self) -> dict[str, Any]:
+        add_address = f"{KINDS_BY_SLUG[SCORER.slug].address('add')}?workspace={self.workspace.pk}"
+        return {"simple": SIMPLE.values(), "add_address": add_address}
 
 
 class AddForm(forms.Form):
@@ -665,7 +640,7 @@ class AddForm(forms.Form):
     )
     tags = forms.CharField(label=gettext_lazy("Tags, separated by commas"), required=False)
     about = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The feedback of which the item is made, as JSON; it goes into its metadata."""
+    """The feedback from which the item is made, as JSON; it is stored in its metadata."""
 
     @property
     def item(self) -> dict[str, Any]:
@@ -681,7 +656,7 @@ class AddForm(forms.Form):
 
 
 def feedback_in(text: str) -> dict[str, Any]:
-    """Return the feedback in the JSON that a form holds; nothing of what is no JSON object."""
+    """Return the feedback in a form's JSON; nothing if that is not a JSON object."""
     try:
         value = canonical.parse(text) if text else None
     except Invalid:
@@ -689,63 +664,60 @@ def feedback_in(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-class AddItemPage(StudioPage):
+class AddItemPage(FormPage):
     """Receives an input with its answer, shows them in a form, and adds the item."""
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the empty form."""
-        return self.show(self._form())
+    form_class = AddForm
+    template = "evaluation/add_item.html"
+    title = gettext_lazy("Save as dataset item")
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Show what was tried, or add the item; after an error, show the form again."""
-        if request.POST.get("do") != "add":
-            tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
-            began = {
-                "input": texts.format_value(texts.typed_cell(tried)) if tried else "",
-                "ground_truth": texts.format_value(output),
-                "about": about,
-            }
-            return self.show(self._form(initial=began))
-        form = self._form(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        chosen = Datasets.find(form.cleaned_data["dataset"], right=Right.SAVE, by=self.caller)
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
+        """Add the item; without the button of the form, show the tried input."""
+        return super().post(request, **ids) if request.POST.get("do") == "add" else self.get(request)
+
+    def initial(self) -> dict[str, Any]:
+        """Return the tried input that was sent here, if any."""
+        tried, output, about = (self.request.POST.get(name, "") for name in ("tried", "output", "about"))
+        return {
+            "input": texts.format_value(texts.typed_cell(tried)) if tried else "",
+            "ground_truth": texts.format_value(output),
+            "about": about,
+        }
+
+    def form(self, data: Any = None) -> AddForm:
+        form: AddForm = super().form(data)
+        workspaces = dict(workspace_choices(Right.SAVE, self.caller))
+        datasets = Datasets.list(by=self.caller).filter(workspace__in=workspaces)
+        names = {
+            dataset.pk: f"{dataset.name} ({workspaces[dataset.workspace_id]})"
+            if len(workspaces) > 1
+            else dataset.name
+            for dataset in datasets
+        }
+        offer(form, dataset=[(str(pk), name) for pk, name in names.items()])
+        # A person who saves several answers saves them to one dataset.
+        form.initial["dataset"] = datasets.order_by("-updated_at").values_list("pk", flat=True).first()
+        return form
+
+    def save(self, form: AddForm) -> HttpResponse:
+        dataset = Datasets.find(form.cleaned_data["dataset"], right=Right.SAVE, by=self.caller)
         try:
-            Datasets.add(str(chosen.pk), [form.item], places=[""], by=self.caller)
+            Datasets.add(str(dataset.pk), [form.item], places=[""], by=self.caller)
         except Invalid as error:
             for issue in error.issues:
                 form.add_error(None, f"{issue.field}: {translated(issue.message)}")
             return self.show(form, status=400)
         except (Conflict, ItemTooLarge) as error:
-            form.add_error(None, as_text(error.message, request))
-            return self.show(form, status=400)
-        return self.go(address("dataset", chosen.workspace_id, str(chosen.pk)), _("Item added."))
+            return self.refuse(form, error.message)
+        return self.go(address("dataset", dataset.workspace_id, str(dataset.pk)), _("Item added."))
 
-    def _form(self, data: Any = None, **more: Any) -> AddForm:
-        form = AddForm(data, **more)
-        mine = dict(workspace_choices(Right.SAVE, self.caller))
-        rows = Datasets.list(by=self.caller).filter(workspace__in=mine)
-        names = {
-            row.pk: f"{row.name} ({mine[row.workspace_id]})" if len(mine) > 1 else row.name for row in rows
-        }
-        offer(form, dataset=[(str(pk), name) for pk, name in names.items()])
-        # Whoever saves several answers saves them to one dataset.
-        form.initial.setdefault("dataset", rows.order_by("-updated_at").values_list("pk", flat=True).first())
-        return form
-
-    def show(self, form: AddForm, *, status: int = 200) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/add_item.html",
-            title=_("Save as dataset item"),
-            status=status,
-            form=form,
-            said=feedback_in(form["about"].value() or ""),
-            datasets_address=reverse("studio:datasets"),
-        )
+    def show(self, form: AddForm, *, status: int = 200, **context: Any) -> HttpResponse:
+        feedback = feedback_in(form["about"].value() or "")
+        datasets_address = reverse("studio:datasets")
+        return super().show(form, status=status, said=feedback, datasets_address=datasets_address, **context)
 
 
 def answer_actions(caller: Caller) -> Iterator[Action]:
-    """Yield what can be done with an answer that was tried."""
+    """Yield the actions for a tried answer."""
     if caller.scope(Right.SAVE) != frozenset():
         yield Action(title=_("Save as dataset item"), address=reverse("studio:add_item"))

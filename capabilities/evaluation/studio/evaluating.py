@@ -38,7 +38,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
 MAX_DATASETS: Final = 100
-"""How many datasets are offered, those changed last first."""
+"""The maximum number of datasets offered, most recently changed first."""
 SLOTS: Final = {"publish": Slot.ACTIONS, "version": Slot.ACTIONS}
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 BUTTON: Final = "evaluate"
@@ -66,8 +66,8 @@ def evaluate_address(kind: StudioKind, resource_id: str, version_id: str) -> str
 
 def address_of_form(workspace_id: str, dataset_id: str, agent_id: str, version_id: str) -> str:
     """Return the address of the form for an experiment, with the version chosen."""
-    chosen = urlencode({"agent": agent_id, "version": version_id})
-    return f"{address('start_experiment', workspace_id, dataset_id)}?{chosen}"
+    query = urlencode({"agent": agent_id, "version": version_id})
+    return f"{address('start_experiment', workspace_id, dataset_id)}?{query}"
 
 
 def actions(
@@ -85,7 +85,7 @@ def find_last(resource: VersionedResource, by: Caller) -> Experiment | None:
 
 
 def _experiments(resource: VersionedResource, by: Caller) -> ExperimentQuerySet:
-    """Return the experiments with an agent, newest first; those that were only baselines are left out."""
+    """Return the experiments with an agent, newest first, without those that were only baselines."""
     named = {"targetType": TargetType.AGENT, "targetId": resource.pk, "workspaceId": resource.workspace_id}
     rows = Experiments.list(named, by=by).filter(dataset__isnull=False, candidates=None)
     return rows.select_related("dataset").order_by("-created_at", "pk")
@@ -94,14 +94,16 @@ def _experiments(resource: VersionedResource, by: Caller) -> ExperimentQuerySet:
 def build_request(last: Experiment, resource: VersionedResource, version_id: str) -> Mapping[str, object]:
     """Return the request for an experiment like an earlier one, with a version of the agent.
 
-    Its baseline is the live version, unless that is what is evaluated.
+    Its baseline is the live version, unless that is the evaluated one.
     """
-    named = [(scorer.scorer_id, scorer.is_primary) for scorer in last.scorers.all()]
-    left = set(Scorer.objects.filter(pk__in=[name for name, _ in named]).values_list("pk", flat=True))
-    scorers = [name for name, _ in named if name in left]
+    scored_by = [(scorer.scorer_id, scorer.is_primary) for scorer in last.scorers.all()]
+    existing = set(Scorer.objects.filter(pk__in=[name for name, _ in scored_by]).values_list("pk", flat=True))
+    scorers = [name for name, _ in scored_by if name in existing]
     more = {
         "scorerIds": scorers,
-        "primaryScorer": next((name for name, is_primary in named if is_primary and name in left), None),
+        "primaryScorer": next(
+            (name for name, is_primary in scored_by if is_primary and name in existing), None
+        ),
         "requestContext": dict(last.request_context),
         "limits": last.settings.get("limits"),
         "baseline": PUBLISHED_BASELINE if resource.active_id not in {None, version_id} else None,
@@ -132,7 +134,7 @@ def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, 
         return evaluate_address(kind, resource.pk, version.version_id)
     try:
         started = start_like(last, resource, version.version_id, caller)
-    except VersioningError:  # the form says why once it is sent
+    except VersioningError:  # the form shows the reason once it is sent
         dataset_id = str(last.dataset_id)
         return address_of_form(resource.workspace_id, dataset_id, resource.pk, version.version_id)
     if not caller.may(Right.PUBLISH, resource.workspace_id) or resource.active_id == started.version_id:
@@ -141,7 +143,7 @@ def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, 
 
 
 def _sentence(row: Experiment) -> str:
-    """Return how far an experiment is, or its result: with the numbers and the verdict of the comparison."""
+    """Return the progress of an experiment, or its result with the numbers and the verdict."""
     dataset = str(row.dataset and row.dataset.name)
     if not row.outcome:
         numbers = {"dataset": dataset, "done": row.over_count, "all": row.cells_count}
@@ -151,27 +153,27 @@ def _sentence(row: Experiment) -> str:
         return _("The evaluation on “%(dataset)s” has no result (%(state)s).") % words
     summary, baseline = row.primary_summary, row.pair_of
     if summary is None or summary["passRate"] is None:
-        said = _("Evaluated on “%(dataset)s”, without a score.") % {"dataset": dataset}
+        result = _("Evaluated on “%(dataset)s”, without a score.") % {"dataset": dataset}
     else:
-        said = ngettext(
+        result = ngettext(
             "%(passed)d of %(count)d item passed on “%(dataset)s”.",
             "%(passed)d of %(count)d items passed on “%(dataset)s”.",
             summary["n"],
         ) % {"dataset": dataset, "passed": summary["passed"], "count": summary["n"]}
     is_compared = baseline is not None and baseline.outcome
-    compared = sentences(compare_runs(row, baseline))[:2] if baseline and is_compared else []
-    return " ".join([said, *compared])
+    comparison = sentences(compare_runs(row, baseline))[:2] if baseline and is_compared else []
+    return " ".join([result, *comparison])
 
 
 def experiments_with(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
-    """Return the experiments with an agent, without which there is no panel."""
+    """Return the experiments with an agent; without any there is no panel."""
     return [Experiment.objects.filter(target_type=about["kind"], target_id=about["resource_id"])]
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
     """Yield the result of the last evaluation of a version, and the button that evaluates it.
 
-    Where gates ask for evidence, their own panel has the button.
+    If gates require evidence, their own panel has the button.
     """
     resource, version, caller = shown.resource, shown.version, shown.caller
     if shown.kind.slug != AGENT.slug or version.read_only:
@@ -221,7 +223,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
 
 class EvaluatePage(ResourcePage):
-    """Evaluates a version: chooses a dataset, or starts at once with the one used last."""
+    """Evaluates a version: choose a dataset, or start immediately with the last one."""
 
     tab = "history"
 
@@ -229,8 +231,8 @@ class EvaluatePage(ResourcePage):
         """Show the datasets of the workspace; with only one, go to the form for the experiment."""
         self.require(Right.SAVE)
         version = self._version(request.GET.get("version", ""))
-        found = Datasets.list(workspace=self.workspace_id, by=self.caller).filter(items_count__gt=0)
-        datasets = list(found.order_by("-updated_at", "pk")[:MAX_DATASETS])
+        filled = Datasets.list(workspace=self.workspace_id, by=self.caller).filter(items_count__gt=0)
+        datasets = list(filled.order_by("-updated_at", "pk")[:MAX_DATASETS])
         if len(datasets) == 1:
             return self.go(self._form(datasets[0], version))
         last = find_last(self._agent, self.caller)
@@ -270,7 +272,7 @@ class EvaluatePage(ResourcePage):
         return self.resource
 
     def _version(self, version_id: str) -> Snapshot:
-        """Return a version, by default the one that work goes on from; raises `NotFound`."""
+        """Return a version, by default the current one; raises `NotFound`."""
         wanted = version_id or self._agent.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return version

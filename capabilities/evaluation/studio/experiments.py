@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib.admin.utils import quote, unquote
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -62,8 +61,9 @@ from studio.extensions import NamedInEvent
 from studio.kinds import AGENT
 from studio.limits import PageBudget
 from studio.named import resource_name
-from studio.translation import title_of, translated
-from studio.workspaces.views import ListingPage, add_errors, address
+from studio.pages import FormPage
+from studio.translation import title_of
+from studio.workspaces.views import ListingPage, address
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, Message, NotFound, VersioningError
 from versioning.editor.catalog import LongList
@@ -77,7 +77,7 @@ PER_PAGE: Final = 25
 def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
     """Return the experiments that the caller may read, by position and ordinal of the events.
 
-    One without a name is called after its agent, its versions and its dataset.
+    One without a name is named after its agent, its versions and its dataset.
     """
     ids = {
         (event.position, event.ordinal): str(event.detail["experimentId"])
@@ -93,16 +93,18 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     names = ExperimentNames.of(by_id.values(), caller)
     return {
         key: NamedInEvent(
-            title=_title(one, names, with_result=key in finished),
-            address=address("experiment", one.workspace_id, str(one.dataset_id), quote(one.public_id)),
+            title=_title(experiment, names, with_result=key in finished),
+            address=address(
+                "experiment", experiment.workspace_id, str(experiment.dataset_id), quote(experiment.public_id)
+            ),
         )
         for key, public_id in ids.items()
-        if (one := by_id.get(public_id)) is not None and one.dataset_id is not None
+        if (experiment := by_id.get(public_id)) is not None and experiment.dataset_id is not None
     }
 
 
 def _title(experiment: Experiment, names: ExperimentNames, *, with_result: bool) -> str:
-    """Return what an experiment is called; with the pass rates if there is one scorer, which decides."""
+    """Return the title of an experiment, with the pass rates if it has a single, primary scorer."""
     dataset = experiment.dataset.name if experiment.dataset else ""
     title = experiment.name or dataset
     if not experiment.name and experiment.target_id:
@@ -145,7 +147,7 @@ def rate_in_words(summary: Summary) -> str:
 
 
 def _line(row: Experiment, names: ExperimentNames, workspace_name: str = "") -> dict[str, Any]:
-    """Return an experiment as pages show it; with the name of its workspace, in a list of several."""
+    """Return an experiment in the form for pages, with the name of its workspace in a list of several."""
     version = names.version(row)
     baseline = names.version(row.pair_of) if row.pair_of else ""
     both = {"version": version, "baseline": baseline}
@@ -155,7 +157,7 @@ def _line(row: Experiment, names: ExperimentNames, workspace_name: str = "") -> 
         "address": address_of_experiment(row),
         "workspace_name": workspace_name,
         "title": names.title(row),
-        # Empty for other targets than agents, and where the caller may not read it.
+        # Empty for targets other than agents, and if the caller may not read it.
         "target_name": names.agents.get(row.target_id, ""),
         "versions": _("%(version)s vs. %(baseline)s") % both if baseline else version,
         "is_baseline": row.pk in names.baselines,
@@ -171,9 +173,9 @@ class ExperimentsPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show a page of them."""
-        self.listen({"workspace_id": self.workspace_id})
+        self.listen(self.scope)
         rows = Experiments.list(dataset_id=self.dataset_id, by=self.caller).prefetch_related("scorers")
-        page: Any = Paginator(rows.order_by("-created_at", "pk"), PER_PAGE).get_page(request.GET.get("page"))
+        page = self.paginate(rows.order_by("-created_at", "pk"), PER_PAGE)
         names = ExperimentNames.of(page.object_list, self.caller)
         return self.page(
             "evaluation/experiments.html",
@@ -200,30 +202,30 @@ VERDICTS: Final[Mapping[Verdict, Promise]] = {
 
 
 def sentences(comparison: Comparison) -> list[str]:
-    """Return what a comparison says: the numbers first, then the verdict, then what else one has to know."""
+    """Return a comparison in sentences: the numbers first, then the verdict, then caveats."""
     primary = comparison.primary
     if primary is None or not comparison.pairs:
         return [_("No item has a score in both, so there is nothing to compare.")]
     numbers = {"wins": primary.wins, "losses": primary.losses, "ties": primary.ties}
     if primary.detectable is None:
-        said = [_("Better on %(wins)d, worse on %(losses)d, same on %(ties)d.") % numbers]
+        lines = [_("Better on %(wins)d, worse on %(losses)d, same on %(ties)d.") % numbers]
     else:
-        said = [
+        lines = [
             _(
                 "Better on %(wins)d, worse on %(losses)d, same on %(ties)d; "
                 "a drop of %(points)d points or more would have been noticed."
             )
             % {**numbers, "points": primary.detectable}
         ]
-    said.append(str(VERDICTS[primary.verdict]))
+    lines.append(str(VERDICTS[primary.verdict]))
     if primary.verdict is Verdict.TOO_FEW:
-        said.append(_("At least %(count)d items with a score in both are needed.") % {"count": MIN_PAIRS})
+        lines.append(_("At least %(count)d items with a score in both are needed.") % {"count": MIN_PAIRS})
     if comparison.not_contemporary:
-        said.append(_("Both ran on different days or with different models, which may be the difference."))
+        lines.append(_("Both ran on different days or with different models, which may be the difference."))
     left_out = sum(asdict(comparison.left_out).values())
     if left_out:
-        said.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})
-    return said
+        lines.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})
+    return lines
 
 
 def pairs(
@@ -250,12 +252,12 @@ def pairs(
 
 
 SAMPLE: Final = 200
-"""How many items a page reads to estimate the tokens of all."""
+"""The number of items that a page reads to estimate the tokens of all."""
 MINUTE: Final = 60
 
 
 def plan_with_cost(dataset_id: str, request: Mapping[str, Any], by: Caller) -> tuple[Plan, Estimate]:
-    """Return what a request for an experiment pins, and what that would cost; raises as starting it would."""
+    """Return the plan of a request for an experiment and its estimated cost; raises as `start` does."""
     plan = plan_experiment(Experiments.current(), dataset_id, request, by=by)
     return plan, estimate_plan(plan, request.get("attempts", 1), sample=SAMPLE)
 
@@ -264,7 +266,7 @@ def cost_in_words(cost: Estimate) -> str:
     """Return an estimate as `40 answers, about 5,000 tokens, about 3 minutes`."""
     parts = [ngettext("%(count)s answer", "%(count)s answers", cost.cells) % {"count": _number(cost.cells)}]
     tokens = cost.input_tokens + cost.output_tokens
-    tokens = round(tokens, 2 - len(str(tokens))) if tokens else 0  # an estimate knows no more digits
+    tokens = round(tokens, 2 - len(str(tokens))) if tokens else 0  # more digits would not be meaningful
     if tokens:
         parts.append(_("about %(count)s tokens") % {"count": _number(tokens)})
     if tokens and cost.cost is not None:
@@ -281,18 +283,18 @@ def _number(count: int) -> str:
 
 
 WIDE: Final = 0.2
-"""A pass rate whose interval is wider is known badly."""
+"""A pass rate with a wider interval is imprecise."""
 NUMBERS: Final = (10, 20, 50, 100, 200, 500)
 """The numbers of items in the tables, besides the own one."""
 PERCENT: Final = 100
 
 
 FewItems = Mapping[str, Any]
-"""What few items say, in a `sentence`, and a table that compares them with other numbers of items."""
+"""The precision of few items: a `sentence`, and a table that compares other numbers of items."""
 
 
 def explain_rate(rate: float, items: int) -> FewItems | None:
-    """Return how badly a pass rate of so many items is known; None if it is known well, or there are none."""
+    """Return the precision of a pass rate of this many items; None if it is good, or without items."""
     low, high = wilson(rate * items, items) if items else (0.0, 0.0)
     if high - low <= WIDE:
         return None
@@ -315,7 +317,7 @@ def explain_rate(rate: float, items: int) -> FewItems | None:
 
 
 def explain_pairs(pairs: int) -> FewItems:
-    """Return which drop so many compared items would have shown."""
+    """Return the drop that this many compared items would have shown."""
     drops = ((count, detectable(count)) for count in _with(pairs))
     rows = [(count, _("none") if points is None else str(points)) for count, points in drops]
     headings = [_("Items"), _("Detectable drop, in points")]
@@ -332,7 +334,7 @@ SAME: Final = "same"
 
 
 def summarize_preferences(here: Experiment, baseline: Experiment) -> list[str] | None:
-    """Return what people prefer, by the majority for each item: the numbers, then what they say.
+    """Return people's preferences, by the majority for each item: the numbers, then the conclusion.
 
     None if no one has judged yet.
     """
@@ -349,35 +351,24 @@ def summarize_preferences(here: Experiment, baseline: Experiment) -> list[str] |
     signs = Counter((votes > 0) - (votes < 0) for votes in sums.values())
     wins, losses, ties = signs[1], signs[-1], signs[0]
     verdict = statistics.verdict(wins + losses + ties, wins - losses, statistics.sign_test(wins, losses))
-    judged = ngettext("%(count)d person judged.", "%(count)d people judged.", len(people))
+    people_count = ngettext("%(count)d person judged.", "%(count)d people judged.", len(people))
     return [
         _("Preferred on %(wins)d, not on %(losses)d, no difference on %(ties)d.")
         % {"wins": wins, "losses": losses, "ties": ties},
         str(VERDICTS[verdict]),
-        judged % {"count": len(people)},
+        people_count % {"count": len(people)},
     ]
 
 
-_FIELDS: Final = {
-    "targetId": "agent",
-    "selector": "version",
-    "scorerIds": "scorers",
-    "primaryScorer": "primary",
-}
-"""Maps members of the API to form fields."""
 _STATUS_CHOICES: Final = (
     ("draft", gettext_lazy("latest draft")),
     ("published", gettext_lazy("live version")),
 )
 STATUSES: Final = frozenset(status for status, _title in _STATUS_CHOICES)
-_PERCENT: Final = 100
-
-
-_SAME_BASELINE: Final = Invalid.field("baseline", Message("is the same: there is nothing to compare"))
 
 
 class StartForm(forms.Form):
-    """What is asked, how often, and what it may use."""
+    """The settings of an experiment: target, attempts and limits."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME, required=False)
     agent = forms.ChoiceField(label=gettext_lazy("Agent"))
@@ -414,7 +405,7 @@ class StartForm(forms.Form):
     errors_at_most = forms.FloatField(
         label=gettext_lazy("Stop if more than …% fail"),
         min_value=0,
-        max_value=_PERCENT,
+        max_value=PERCENT,
         initial=20,
         required=False,
         help_text=gettext_lazy("Counted from the tenth answer on."),
@@ -430,12 +421,12 @@ class StartForm(forms.Form):
 
     @property
     def main(self) -> list[forms.BoundField]:
-        """The fields that are always seen."""
+        """The fields that are always visible."""
         return [field for field in self if field.name not in self._LIMITS]
 
     @property
     def limits(self) -> list[forms.BoundField]:
-        """The fields that say what it may use."""
+        """The fields with limits."""
         return [field for field in self if field.name in self._LIMITS]
 
     @property
@@ -448,58 +439,87 @@ class StartForm(forms.Form):
     @property
     def request(self) -> dict[str, Any]:
         """The request for the experiment, as over REST."""
-        given = self.cleaned_data
+        fields = self.cleaned_data
         limits = {
-            "tokens": given["tokens"],
-            "seconds": given["minutes"] and given["minutes"] * MINUTE,
-            "itemSeconds": given["item_seconds"],
-            "errorShare": None if given["errors_at_most"] is None else given["errors_at_most"] / _PERCENT,
+            "tokens": fields["tokens"],
+            "seconds": fields["minutes"] and fields["minutes"] * MINUTE,
+            "itemSeconds": fields["item_seconds"],
+            "errorShare": None if fields["errors_at_most"] is None else fields["errors_at_most"] / PERCENT,
         }
         more = {
-            "scorerIds": given["scorers"],
-            "primaryScorer": given["primary"],
-            "baseline": given["baseline"],
-            "name": given["name"],
-            "unmockedToolPolicy": given["tools"],
+            "scorerIds": fields["scorers"],
+            "primaryScorer": fields["primary"],
+            "baseline": fields["baseline"],
+            "name": fields["name"],
+            "unmockedToolPolicy": fields["tools"],
         }
         return {
             "targetType": "agent",
-            "targetId": given["agent"],
-            "selector": {"status" if given["version"] in STATUSES else "versionId": given["version"]},
-            "attempts": given["attempts"],
+            "targetId": fields["agent"],
+            "selector": {"status" if fields["version"] in STATUSES else "versionId": fields["version"]},
+            "attempts": fields["attempts"],
             "limits": {name: value for name, value in limits.items() if value is not None},
             **{name: value for name, value in more.items() if value},
         }
 
 
-class StartPage(DatasetPage):
-    """Starts an experiment, and says before what it costs."""
+class StartPage(FormPage, DatasetPage):
+    """Starts an experiment after showing its estimated cost."""
 
     page_of_dataset = "experiments"
     right = Right.SAVE
+    form_class = StartForm
+    template = "evaluation/start.html"
+    error_fields = {
+        "targetId": "agent",
+        "selector": "version",
+        "scorerIds": "scorers",
+        "primaryScorer": "primary",
+    }
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show the form."""
+    @property
+    def title(self) -> str:
+        return _("New experiment on %(name)s") % {"name": self.dataset.name}
+
+    def initial(self) -> dict[str, Any]:
+        query = self.request.GET
         initial: dict[str, Any] = {"scorers": self.dataset.scorer_ids}
-        initial |= {name: request.GET[name] for name in ("agent", "version") if name in request.GET}
-        found = self._find_version(initial)
-        if found is not None and found.resource.active_id not in {None, found.version.version_id}:
+        initial |= {name: query[name] for name in ("agent", "version") if name in query}
+        resolved = self._find_version(initial)
+        if resolved is not None and resolved.resource.active_id not in {None, resolved.version.version_id}:
             initial["baseline"] = PUBLISHED_BASELINE
-        return self.show(self._form(initial=initial))
+        return initial
 
-    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Say what it costs; once that was said, start it."""
-        form = self._form(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
+    def form(self, data: Any = None) -> StartForm:
+        form: StartForm = super().form(data)
+        resolved = self._find_version(form.initial if data is None else data)
+        if resolved is not None:
+            version = resolved.version
+            offer(form, version=[(version.version_id, title_of(version)), *_STATUS_CHOICES])
+        scorers = self.scorer_choices()
+        offer_agents(form, self.workspace.pk, self.caller)
+        offer(form, scorers=scorers, primary=[("", _("the first one")), *scorers])
+        return form
+
+    def _find_version(self, selection: Mapping[str, Any]) -> Resolved[Agent] | None:
+        """Return the version that a form names by its id; None for a status, and for unknown versions."""
+        agent, version = selection.get("agent"), selection.get("version")
+        if not agent or not version or version in STATUSES:
+            return None
+        try:
+            return self.editor.agent.version(str(agent), str(version), by=self.caller)
+        except (Forbidden, Invalid, NotFound):
+            return None
+
+    def save(self, form: StartForm) -> HttpResponse:
+        """Show the estimated cost; after that, start it."""
         try:
             plan, cost = plan_with_cost(self.dataset_id, form.request, self.caller)
             locks = [plan.target.lock, plan.baseline.lock if isinstance(plan.baseline, Target) else None]
             digests = [target_digest(lock) for lock in locks if lock is not None]
             if len(digests) > 1 and len(set(digests)) == 1:
-                add_errors(form, _SAME_BASELINE, **_FIELDS)
-                return self.show(form, status=400)
-            if request.POST.get("cells") != str(cost.cells):
+                raise Invalid.field("baseline", Message("is the same: there is nothing to compare"))
+            if self.request.POST.get("cells") != str(cost.cells):
                 limit = form.cleaned_data["tokens"]
                 return self.show(
                     form,
@@ -510,47 +530,20 @@ class StartPage(DatasetPage):
                     not_scorable=[(scorer, count) for scorer, count in cost.not_scorable.items() if count],
                 )
             started = Experiments.current().start(self.dataset_id, form.request, by=self.caller).experiment
-        except (Forbidden, NotFound):
+        except (Forbidden, NotFound, Invalid):
             raise
-        except Invalid as error:
-            add_errors(form, error, **_FIELDS)
         except VersioningError as error:
-            form.add_error(None, translated(error.message))
-        else:
-            return self.go(address_of_experiment(started))
-        return self.show(form, status=400)
+            return self.refuse(form, error.message)
+        return self.go(address_of_experiment(started))
 
-    def _find_version(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
-        """Return the version that a form names by its id; None for a status, and for unknown versions."""
-        agent, version = chosen.get("agent"), chosen.get("version")
-        if not agent or not version or version in STATUSES:
-            return None
-        try:
-            return self.editor.agent.version(str(agent), str(version), by=self.caller)
-        except (Forbidden, Invalid, NotFound):
-            return None
-
-    def _form(self, data: Any = None, **more: Any) -> StartForm:
-        form = StartForm(data, **more)
-        found = self._find_version(data or more.get("initial") or {})
-        if found is not None:
-            offer(form, version=[(found.version.version_id, title_of(found.version)), *_STATUS_CHOICES])
-        scorers = self.scorer_choices()
-        offer_agents(form, self.workspace.pk, self.caller)
-        offer(form, scorers=scorers, primary=[("", _("the first one")), *scorers])
-        return form
-
-    def show(self, form: StartForm, *, status: int = 200, **more: Any) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/start.html",
-            title=_("New experiment on %(name)s") % {"name": self.dataset.name},
+    def show(self, form: StartForm, *, status: int = 200, **context: Any) -> HttpResponse:
+        return super().show(
+            form,
             status=status,
-            form=form,
             attempts=form["attempts"].value(),
             back_address=self.own_address("experiments"),
             choices_address=self.address("agent_choices"),
-            **more,
+            **context,
         )
 
 
@@ -580,7 +573,7 @@ class ExperimentPage(OneExperimentPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
         """Show it."""
-        self.listen({"workspace_id": self.workspace_id})
+        self.listen(self.scope)
         row = self.experiment
         baseline = self.find_baseline(row)
         both = [row, *([baseline] if baseline else [])]
@@ -593,7 +586,7 @@ class ExperimentPage(OneExperimentPage):
             cells = Cell.objects.over().filter(experiment=row).order_by("pk")
             cells = cells.with_revisions().prefetch_related("scores")
             results = LongList(cells, row.done_count + row.error_count)
-            page: Any = Paginator(results, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
+            page = self.paginate(results, RESULTS_PER_PAGE)
             more = {"page": page, "results": page.object_list}
         return self.page(
             "evaluation/experiment.html",
@@ -635,7 +628,7 @@ class ExperimentPage(OneExperimentPage):
     def _comparison(self, row: Experiment, baseline: Experiment) -> dict[str, Any]:
         comparison = compare_runs(row, baseline)
         differences_first = sorted(comparison.items, key=lambda item: item.outcome is ItemOutcome.TIE)
-        page: Any = Paginator(differences_first, RESULTS_PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(differences_first, RESULTS_PER_PAGE)
         verdict = comparison.primary.verdict if comparison.primary else None
         found_nothing = verdict in {Verdict.TOO_FEW, Verdict.NO_DIFFERENCE_FOUND}
         return {
@@ -646,21 +639,21 @@ class ExperimentPage(OneExperimentPage):
             if self.may(Right.SAVE)
             else "",
             "page": page,
-            "pairs": list(pairs(row, baseline, page.object_list)),
+            "pairs": list(pairs(row, baseline, list(page))),
         }
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
-        """Stop it, or go on with what failed or was skipped."""
+        """Stop it, or resume with failed and skipped items."""
         row, do = self.experiment, request.POST.get("do")
         if do == "cancel":
             Experiments.cancel(row.pk, dataset_id=self.dataset_id, by=self.caller)
-            said = _("Experiment stopped.")
+            message = _("Experiment stopped.")
         elif do == "resume":
             Experiments.resume(row.pk, dataset_id=self.dataset_id, by=self.caller)
-            said = _("Experiment resumed.")
+            message = _("Experiment resumed.")
         else:
             raise NotFound
-        return self.go(address_of_experiment(row), said)
+        return self.go(address_of_experiment(row), message)
 
 
 def _rates(row: Experiment, baseline: Experiment | None) -> list[dict[str, Any]]:
@@ -674,22 +667,22 @@ def _rates(row: Experiment, baseline: Experiment | None) -> list[dict[str, Any]]
         }
         for summary in row.summary
     ]
-    shown = [rate for rate in rates if rate["here"] or rate["baseline"]]
-    return sorted(shown, key=lambda rate: not rate["decides"])
+    scored = [rate for rate in rates if rate["here"] or rate["baseline"]]
+    return sorted(scored, key=lambda rate: not rate["decides"])
 
 
 SIDES: Final = ("a", "b")
 
 
 class BlindPage(OneExperimentPage):
-    """One pair of answers after the other, in an order and on sides that differ from person to person."""
+    """Pairs of answers, one at a time, in an order and on sides that differ from person to person."""
 
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
-        """Show the next pair; once all are judged, what came of it."""
-        mine = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
-        judged = {str(item_id) for item_id in mine.values_list("item_id", flat=True)}
+        """Show the next pair, or the result once all are judged."""
+        own_labels = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
+        judged = {str(item_id) for item_id in own_labels.values_list("item_id", flat=True)}
         item = next((item for item in self.items if item not in judged), None)
         done = sum(item in judged for item in self.items)
         answers = []
@@ -710,13 +703,13 @@ class BlindPage(OneExperimentPage):
         )
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
-        """Store what a person says of a pair, and show the next one."""
+        """Store a person's verdict on a pair, and show the next one."""
         item, better = request.POST.get("item", ""), request.POST.get("better", "")
         if item not in self.items or better not in {*SIDES, SAME}:
             raise NotFound
         value = SAME if better == SAME else self._sides(item)[SIDES.index(better)].pk
-        given = {"experimentId": self.experiment.pk, "itemId": item, "name": NAME, "value": value}
-        Experiments.add_label(given, dataset_id=self.dataset_id, by=self.caller)
+        label = {"experimentId": self.experiment.pk, "itemId": item, "name": NAME, "value": value}
+        Experiments.add_label(label, dataset_id=self.dataset_id, by=self.caller)
         return self.go(request.path)
 
     @cached_property
@@ -746,7 +739,7 @@ class BlindPage(OneExperimentPage):
         return sorted(items, key=self._drawn)
 
     def _drawn(self, item: str) -> bytes:
-        """Return what chance decides for an item and this person: no one can tell it from the page."""
+        """Return the random order for an item and this person, which the page does not reveal."""
         seed = f"{self.experiment.pk}\n{self.caller.user_id}\n{item}"
         return hashlib.sha256(seed.encode()).digest()
 
@@ -756,7 +749,7 @@ class BlindPage(OneExperimentPage):
 
 
 MAX_DATASETS: Final = 100
-"""How many datasets are offered for an experiment, those changed last first."""
+"""The maximum number of datasets offered for an experiment, most recently changed first."""
 
 
 class ExperimentsOfAllPage(ListingPage):
@@ -766,13 +759,13 @@ class ExperimentsOfAllPage(ListingPage):
         """Show a page of the experiments, of one agent if the query names it."""
         workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
         self.listen(self.scope)
-        found = Experiments.list(by=self.caller).filter(dataset__isnull=False)
+        experiments = Experiments.list(by=self.caller).filter(dataset__isnull=False)
         if workspace_id is not None:
-            found = found.filter(workspace=workspace_id)
+            experiments = experiments.filter(workspace=workspace_id)
         if agent_id:
-            found = found.filter(target_type=TargetType.AGENT, target_id=agent_id)
-        rows = found.select_related("dataset").prefetch_related("scorers")
-        page: Any = Paginator(rows.order_by("-created_at", "pk"), PER_PAGE).get_page(request.GET.get("page"))
+            experiments = experiments.filter(target_type=TargetType.AGENT, target_id=agent_id)
+        rows = experiments.select_related("dataset").prefetch_related("scorers")
+        page = self.paginate(rows.order_by("-created_at", "pk"), PER_PAGE)
         names = ExperimentNames.of(page.object_list, self.caller, agent_id=agent_id)
         return self.page(
             "evaluation/all_experiments.html",
@@ -789,19 +782,19 @@ class ExperimentsOfAllPage(ListingPage):
 
 
 class ChooseDatasetPage(ListingPage):
-    """Chooses the dataset of a new experiment, of those that the person may start one on."""
+    """Chooses the dataset of a new experiment."""
 
     right = Right.SAVE
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the datasets with items, those changed last first; with only one, go to the form."""
+        """Show the datasets with items, most recently changed first; with only one, go to the form."""
         workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
-        found = Datasets.list(workspace=workspace_id, by=self.caller).filter(items_count__gt=0)
-        found = found.filter(within("workspace", self.caller.scope(Right.SAVE)))
+        rows = Datasets.list(workspace=workspace_id, by=self.caller).filter(items_count__gt=0)
+        rows = rows.filter(within("workspace", self.caller.scope(Right.SAVE)))
         more = f"?{urlencode({'agent': agent_id})}" if agent_id else ""
         datasets = [
             (dataset, address("start_experiment", dataset.workspace_id, str(dataset.pk)) + more)
-            for dataset in found.order_by("-updated_at", "pk")[:MAX_DATASETS]
+            for dataset in rows.order_by("-updated_at", "pk")[:MAX_DATASETS]
         ]
         if len(datasets) == 1:
             return redirect(datasets[0][1])

@@ -11,10 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from capabilities.evaluation.gates.check import EvaluationRequired
 from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.studio import datasets, evaluating, experiments, gates, scorers
+from capabilities.evaluation.studio import base, datasets, evaluating, experiments, files, gates, scorers
 from studio.extensions import Extension, ResourceTab, WorkspaceTab
 from studio.kinds import AGENT, StudioKind
 from studio.navigation import MainPage
+from studio.views import StudioPage
 from versioning.domain.access import Right
 
 
@@ -29,7 +30,7 @@ def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
 
 
 STUDIO: Final = Extension(
-    urls="capabilities.evaluation.studio.urls",
+    urls="capabilities.evaluation.studio.extension",
     own_urls="capabilities.evaluation.studio.own_urls",
     answer_actions=datasets.answer_actions,
     panels=evaluating.panels,
@@ -70,8 +71,41 @@ EVIDENCE: Final = Extension(
     panels=gates.panels,
     panels_need=Right.READ_DRAFTS,
     panels_on=gates.SLOTS,
-    concerns=lambda _about: [Gate.objects.enabled()],  # one anywhere may be about what names the resource
+    concerns=lambda _about: [
+        Gate.objects.enabled()
+    ],  # one in any workspace may be about a dependent of the resource
     subject_panels=gates.subject_panels,
     notes=gates.notes,
 )
-"""What gates say."""
+"""The judgements of gates."""
+
+
+def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
+    """Return a route with the name that `WorkspacePage.address` expects."""
+    return path(route, view.as_view(), name=f"versioning_workspace_{name}")
+
+
+_ONE = "datasets/<str:dataset>/"
+urlpatterns = [
+    page("datasets/", datasets.DatasetsPage, "datasets"),
+    page("datasets/add/", datasets.NewDatasetPage, "new_dataset"),
+    page(_ONE, datasets.TablePage, "dataset"),
+    page(f"{_ONE}settings/", datasets.SettingsPage, "dataset_settings"),
+    page(f"{_ONE}scorers/", datasets.ScorersPage, "dataset_scorers"),
+    page(f"{_ONE}delete/", datasets.DeletePage, "dataset_delete"),
+    page(f"{_ONE}versions/", datasets.VersionsPage, "dataset_versions"),
+    page(f"{_ONE}import/", files.ImportPage, "dataset_import"),
+    page(f"{_ONE}export/", files.ExportPage, "dataset_export"),
+    page(f"{_ONE}items/<str:item>/", datasets.ItemPage, "dataset_item"),
+    page(f"{_ONE}items/<str:item>/purge/", datasets.PurgePage, "dataset_item_purge"),
+    page(f"{_ONE}experiments/", experiments.ExperimentsPage, "experiments"),
+    page(f"{_ONE}experiments/add/", experiments.StartPage, "start_experiment"),
+    page(f"{_ONE}experiments/<str:experiment>/", experiments.ExperimentPage, "experiment"),
+    page(f"{_ONE}experiments/<str:experiment>/blind/", experiments.BlindPage, "judge_blind"),
+    page("agent-choices/", base.AgentChoicesPage, "agent_choices"),
+    page("gates/", gates.GatesPage, "gates"),
+    page("gates/run/", gates.RunGatesPage, "run_gates"),
+    page("gates/add/", gates.NewGatePage, "new_gate"),
+    page("gates/<str:gate>/", gates.GatePage, "gate"),
+    page("gates/<str:gate>/delete/", gates.DeleteGatePage, "delete_gate"),
+]

@@ -24,18 +24,19 @@ from capabilities.evaluation.datasets import formats
 from capabilities.evaluation.datasets.api import export_response
 from capabilities.evaluation.datasets.verbs import Datasets, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
+from studio.pages import FormPage
 from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.uuids import is_key
 
 MAX_ROWS: Final = 5
-"""How many rows are shown as they would become."""
+"""The number of rows in the preview."""
 MAX_COLUMNS: Final = 200
 EXAMPLE: Final = "example"
-"""What a form says of a table without a header."""
+"""The form's value for a table without a header."""
 ENCODINGS: Final = ("utf-8", WINDOWS)
-"""Without a mark, the second is a guess, which the page says."""
+"""Without a byte order mark, the second is a guess, and the page shows that."""
 FIRST_ROWS: Final = [
     ("", gettext_lazy("is a header")),
     (EXAMPLE, gettext_lazy("is already an item: first the input, then a good answer")),
@@ -78,7 +79,7 @@ _CAPTIONS: Final = {
     "externalId": "externalId",
     "id": "id",
 }
-"""The words of the studio and of the API for what a column can be."""
+"""The words of the studio and of the API for the uses of a column."""
 _SYNONYMS: Final = {
     "input": frozenset(
         [
@@ -132,7 +133,7 @@ def _plain(caption: str) -> str:
 
 
 def recognise_column(name: str) -> formats.Column | None:
-    """Return what the column with this caption becomes, if it is one that the editor or its API uses."""
+    """Return the use of the column with this caption, if the editor or its API knows the caption."""
     column = formats.find_column(name)
     if column == formats.Column("metadata", formats.TAGS):
         return formats.Column(formats.TAGS)
@@ -153,10 +154,10 @@ def recognise_column(name: str) -> formats.Column | None:
 
 
 def _guess_columns(header: Sequence[str], *, has_header: bool) -> list[formats.Column]:
-    """Return what the columns become unless a person says otherwise.
+    """Return the default uses of the columns.
 
-    A column with another word for the input or the good answer becomes that, unless another column is it.
-    If a column is the input itself, others cannot be members of it: they become metadata.
+    A column with a synonym of the input or the good answer becomes that, unless another column already is. If
+    a column is the input itself, others cannot be its members, so they become metadata.
     """
     if not has_header:
         members = ("input", "groundTruth")
@@ -176,55 +177,57 @@ def _guess_columns(header: Sequence[str], *, has_header: bool) -> list[formats.C
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as it would become."""
+    """A cell of the preview."""
 
     text: str
     kind: str = ""
-    """What it is besides a text."""
+    """Its type, if it is not a text."""
     error: str = ""
 
 
 class Sheet:
-    """A table that is about to be imported, with what a person has chosen about it."""
+    """A table to import, with the person's choices."""
 
     types = tuple(_TYPES.items())
     separators = tuple(_SEPARATORS.items())
     first_rows = FIRST_ROWS
 
-    def __init__(self, body: bytes, first_row: str, given: Mapping[str, str]) -> None:
+    def __init__(self, body: bytes, first_row: str, choices: Mapping[str, str]) -> None:
         """Read the table; raises `Invalid`."""
         self.text, encoding = decode(body, *ENCODINGS)
-        self.is_guessed = encoding == WINDOWS  # so that the encoding may be another
+        self.is_guessed = encoding == WINDOWS  # so the encoding may be a different one
         self.first_row = first_row
-        chosen = given.get("separator", "")
-        asked = formats.Layout(
-            separator=chosen if chosen in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
+        separator = choices.get("separator", "")
+        layout = formats.Layout(
+            separator=separator if separator in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
         )
         self.table: Table = formats.parse_table(
-            self.text, asked, is_known=lambda name: recognise_column(name) is not None
+            self.text, layout, is_known=lambda name: recognise_column(name) is not None
         )
         self.separator = self.table.separator or ONE_COLUMN
         count = len(self.table.header)
         if count > MAX_COLUMNS:
             values = {"count": count, "limit": MAX_COLUMNS}
             raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
-        guesses = _guess_columns(self.table.header, has_header=asked.has_header)
+        guesses = _guess_columns(self.table.header, has_header=layout.has_header)
         members = {column.member for column in guesses if column.key is None}
-        # Whether no name of the header says what is an input and what a good answer.
-        self.has_own_names_alone = asked.has_header and members.isdisjoint({"input", "groundTruth"})
-        is_answer = given.get("columns") == self.shape
-        self.columns = [
-            _chosen(given, number, guess) if is_answer else guess for number, guess in enumerate(guesses)
-        ]
+        # Whether no name of the header identifies the inputs and the good answers.
+        self.has_own_names_alone = layout.has_header and members.isdisjoint({"input", "groundTruth"})
+        is_answer = choices.get("columns") == self.shape
+        self.columns = (
+            [_read_column(choices, number, guess) for number, guess in enumerate(guesses)]
+            if is_answer
+            else guesses
+        )
 
     @property
     def shape(self) -> str:
-        """What the choices about columns are about: others are asked after another separator or first row."""
+        """The state for which the choices were made; another separator or first row resets them."""
         return f"{ord(self.separator)} {len(self.table.header)} {self.first_row}"
 
     @property
     def layout(self) -> formats.Layout:
-        """How the table is read."""
+        """The settings for reading the table."""
         return formats.Layout(
             separator=self.separator, has_header=self.first_row != EXAMPLE, columns=tuple(self.columns)
         )
@@ -235,28 +238,28 @@ class Sheet:
         return [row for row in self.table.rows if any(row)][:MAX_ROWS]
 
     @property
-    def shown(self) -> Sequence[Mapping[str, Any]]:
-        """The columns with the choices of what they become, and their first cells."""
-        shown = []
+    def column_choices(self) -> Sequence[Mapping[str, Any]]:
+        """The columns with the choices of their members, and their first cells."""
+        choices = []
         for number, (name, column) in enumerate(zip(self.table.header, self.columns, strict=True)):
             members: list[tuple[str, Any]] = list(_MEMBERS.items())
             if column.member in formats.WHOLES:
                 words = _("All of %(member)s, as JSON") % {"member": formats.WHOLES[column.member]}
                 members.insert(-1, (column.member, words))
             caption = name or _("Column %(number)s") % {"number": number + 1}
-            shown.append(
+            choices.append(
                 {
                     "number": number,
                     "caption": caption,
                     "column": column,
                     "member": _choice(column),
                     "members": members,
-                    # The name that it gets as a member of something else.
+                    # Its name as a member of another value.
                     "key": caption if column.key is None else column.key,
                     "cells": [_cell(column, row[number] if number < len(row) else "") for row in self.rows],
                 }
             )
-        return shown
+        return choices
 
     @property
     def first_item(self) -> str:
@@ -275,10 +278,10 @@ def _choice(column: formats.Column) -> str:
     return column.member if column.key is None else f"{column.member}."
 
 
-def _chosen(given: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
-    """Return what a person has chosen for a column; what is no choice is what was guessed."""
-    member, key, kind = (given.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
-    if f"member-{number}" not in given or not (member in _MEMBERS or member == _choice(guess)):
+def _read_column(choices: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
+    """Return the choice of a person for a column, or the guess if the value is no choice."""
+    member, key, kind = (choices.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
+    if f"member-{number}" not in choices or not (member in _MEMBERS or member == _choice(guess)):
         return guess
     is_keyed = member.endswith(".")
     return formats.Column(
@@ -307,7 +310,7 @@ def _cell(column: formats.Column, text: str) -> Cell:
 
 _SUFFIXES: Final = {"csv": "csv", "tsv": "csv", "txt": "csv", "yaml": "promptfoo", "yml": "promptfoo"}
 MAX_SHOWN: Final = 50
-"""How many rows that fail are shown."""
+"""The number of failing rows that are shown."""
 TITLES: Final = {
     "csv": gettext_lazy("Table (CSV)"),
     "jsonl": gettext_lazy("JSON Lines"),
@@ -327,38 +330,38 @@ class ImportForm(forms.Form):
         choices=[("", gettext_lazy("By the name of the file")), *TITLES.items()],
     )
     content = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The file that was looked at (`pack_file`): what a browser sends of a text is not always that text."""
+    """The previewed file (`pack_file`), because a browser may change a text that it sends."""
 
     def clean(self) -> dict[str, Any]:
         """Add the bytes of the file as `body`, and its format; raises `ValidationError` without a file."""
-        given: dict[str, Any] = super().clean() or {}
-        file, pasted = given.get("file"), given.get("pasted", "")
+        fields: dict[str, Any] = super().clean() or {}
+        file, pasted = fields.get("file"), fields.get("pasted", "")
         name = file.name if file is not None else ""
         by_name = _SUFFIXES.get(name.rpartition(".")[2].lower(), "jsonl") if name else "csv"
-        given["format"] = given.get("format") or by_name
+        fields["format"] = fields.get("format") or by_name
         if file is not None:
-            given["body"] = file.read()
-        elif given.get("content"):
-            first_row, given["body"] = _unpack_file(given["content"])
+            fields["body"] = file.read()
+        elif fields.get("content"):
+            first_row, fields["body"] = _unpack_file(fields["content"])
             if "first_row" not in self.data:
-                given["first_row"] = first_row
+                fields["first_row"] = first_row
         elif pasted.strip():
-            given["body"] = pasted.replace("\r\n", "\n").encode()
+            fields["body"] = pasted.replace("\r\n", "\n").encode()
         else:
             raise forms.ValidationError(_("Choose a file, or paste cells."))
-        if len(pack_file("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
+        if len(pack_file("", fields["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
             message = _("This file is too large for a preview. Split it, or send it to the API.")
             raise forms.ValidationError(message)
-        return given
+        return fields
 
 
 def pack_file(first_row: str, body: bytes) -> str:
-    """Return a file, and what its first row is, as the page holds them meanwhile: nothing is stored."""
+    """Return a file and the meaning of its first row as a text for the page; nothing is stored."""
     return f"{first_row}:{base64.b64encode(zlib.compress(body)).decode()}"
 
 
 def _unpack_file(content: str) -> tuple[str, bytes]:
-    """Return what was packed, at most `EDITOR_MAX_BODY` bytes of a file; raises `ValidationError`."""
+    """Return the packed file, at most `EDITOR_MAX_BODY` bytes; raises `ValidationError`."""
     reading = zlib.decompressobj()
     first_row, _colon, file = content.partition(":")
     try:
@@ -370,76 +373,73 @@ def _unpack_file(content: str) -> tuple[str, bytes]:
     return (EXAMPLE if first_row == EXAMPLE else ""), body
 
 
-class ImportPage(DatasetPage):
-    """Shows what an import would do and what each column becomes, and does it."""
+class ImportPage(FormPage, DatasetPage):
+    """Previews an import and the members of its columns, and imports it."""
 
     right = Right.SAVE
+    template = "evaluation/import.html"
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show the form."""
-        return self.show(ImportForm())
+    @property
+    def title(self) -> str:
+        return _("Import into %(name)s") % {"name": self.dataset.name}
 
-    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
-        """Show what the import would do; after that, do it."""
-        form = ImportForm(request.POST, request.FILES)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        given = form.cleaned_data
-        looks = request.POST.get("do") != "import"
+    def form(self, data: Any = None) -> ImportForm:
+        return ImportForm() if data is None else ImportForm(data, self.request.FILES)
+
+    def save(self, form: ImportForm) -> HttpResponse:
+        """Preview the import; after that, import the items."""
+        file, is_dry_run = form.cleaned_data, self.request.POST.get("do") != "import"
         sheet = None
         try:
-            if given["format"] == "csv":
-                sheet = Sheet(given["body"], given["first_row"], request.POST)
-            done = Datasets.import_items(
+            if file["format"] == "csv":
+                sheet = Sheet(file["body"], file["first_row"], self.request.POST)
+            imported = Datasets.import_items(
                 self.dataset_id,
-                given["body"],
-                format=given["format"],
-                dry_run=looks,
+                file["body"],
+                format=file["format"],
+                dry_run=is_dry_run,
                 encodings=ENCODINGS if sheet else (),
                 layout=sheet.layout if sheet else None,
                 by=self.caller,
             )
-        except ImportRefused as error:  # it fitted when it was looked at
-            return self.looked_at(form, sheet, Imported(failed=list(error.failed)), status=400)
+        except ImportRefused as error:  # the preview fitted
+            return self.show_preview(form, sheet, Imported(failed=list(error.failed)), status=400)
         except Invalid as error:
-            issues = _sentences(error.issues[:MAX_SHOWN])
+            sentences = _sentences(error.issues[:MAX_SHOWN])
             if sheet is not None:  # other choices may help
-                return self.looked_at(form, sheet, None, status=400, errors=issues)
-            for issue in issues:
+                return self.show_preview(form, sheet, None, status=400, errors=sentences)
+            for issue in sentences:
                 form.add_error(None, issue)
             return self.show(form, status=400)
-        if looks:
-            return self.looked_at(form, sheet, done)
+        if is_dry_run:
+            return self.show_preview(form, sheet, imported)
         sentence = _("New items: %(created)s. Duplicates: %(unchanged)s.")
-        return self.go(self.own_address(), sentence % {"created": done.created, "unchanged": done.unchanged})
+        counts = {"created": imported.created, "unchanged": imported.unchanged}
+        return self.go(self.own_address(), sentence % counts)
 
-    def looked_at(
-        self, form: ImportForm, sheet: Sheet | None, done: Imported | None, *, status: int = 200, **more: Any
+    def show_preview(
+        self,
+        form: ImportForm,
+        sheet: Sheet | None,
+        imported: Imported | None,
+        *,
+        status: int = 200,
+        **context: Any,
     ) -> HttpResponse:
-        """Show what would be done with the file."""
-        given = form.cleaned_data
-        failed = done.failed if done is not None else []
+        """Preview the import of the file."""
+        file = form.cleaned_data
+        failed = imported.failed if imported is not None else []
         return self.show(
             form,
             status=status,
             is_looked_at=True,
-            done=done,
+            done=imported,
             failed=[(row.row, _sentences(row.issues)) for row in failed[:MAX_SHOWN]],
             others=max(0, len(failed) - MAX_SHOWN),
-            content=pack_file(given["first_row"], given["body"]),
-            chosen_format=given["format"],
+            content=pack_file(file["first_row"], file["body"]),
+            chosen_format=file["format"],
             sheet=sheet,
-            **more,
-        )
-
-    def show(self, form: ImportForm, *, status: int = 200, **more: Any) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "evaluation/import.html",
-            title=_("Import into %(name)s") % {"name": self.dataset.name},
-            status=status,
-            form=form,
-            **more,
+            **context,
         )
 
 

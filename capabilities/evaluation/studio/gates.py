@@ -1,16 +1,14 @@
-"""The gates of a workspace, and what they say on the pages about versions and releases."""
+"""The gates of a workspace, and their judgements on the pages about versions and releases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
-from django.contrib import messages
 from django.contrib.admin.utils import quote
-from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
@@ -42,10 +40,11 @@ from capabilities.evaluation.studio.base import (
 from capabilities.evaluation.studio.experiments import cost_in_words, explain_rate, plan_with_cost
 from studio.kinds import AGENT, KINDS_BY_SLUG, StudioKind
 from studio.named import Place, person, resource_name
+from studio.pages import ActionPage, FormPage
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.translation import translated
 from studio.views import safe_next_url
-from studio.workspaces.views import WorkspacePage, add_errors, address
+from studio.workspaces.views import WorkspacePage, address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound, VersioningError
@@ -55,9 +54,12 @@ from versioning.models import Event, VersionedResource
 from versioning.models.text_keys import ByName
 from versioning.serving.grants import target_of
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 KEPT: Final = "kept"
 PINNED: Final = "pinned"
-"""The choice of the version of the dataset that the gate is about."""
+"""The choice of the current version of the dataset for the gate."""
 RULES: Final[dict[str, Promise]] = {
     "notWorse": gettext_lazy("it is not found to be worse than live"),
     "nonInferior": gettext_lazy("it is at most … worse than live (proven)"),
@@ -93,7 +95,7 @@ def in_words(rule: Mapping[str, Any]) -> str:
 
 
 class GateForm(forms.Form):
-    """What is asked before a version goes live."""
+    """The requirements of a gate before a version goes live."""
 
     agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
     dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
@@ -173,7 +175,7 @@ class GateForm(forms.Form):
 
     @property
     def main(self) -> list[forms.BoundField]:
-        """The fields that are always seen."""
+        """The fields that are always visible."""
         return [field for field in self if field.name not in {*self.CONDITIONS, *self._OF_RULES}]
 
     @property
@@ -192,22 +194,22 @@ class GateForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Check that a rule with a number has one that is possible."""
-        given = self.cleaned_data
-        rule, number = given.get("rule"), given.get("number")
-        if rule in NUMBERS and "number" in given:
+        fields = self.cleaned_data
+        rule, number = fields.get("rule"), fields.get("number")
+        if rule in NUMBERS and "number" in fields:
             if number is None:
                 self.add_error("number", _("is required for this rule"))
             elif rule == "passRate" and not 0 <= number <= PERCENT:
                 self.add_error("number", _("must be from 0 to 100"))
             elif rule != "passRate" and number <= 0:
                 self.add_error("number", _("must be greater than 0"))
-        return given
+        return fields
 
     @property
     def rate(self) -> float | None:
         """The share of items that has to pass; None unless the rule is about that."""
-        given = self.cleaned_data
-        return given["number"] / PERCENT if given["rule"] == "passRate" else None
+        fields = self.cleaned_data
+        return fields["number"] / PERCENT if fields["rule"] == "passRate" else None
 
     @property
     def fields_of_gate(self) -> dict[str, Any]:
@@ -244,8 +246,7 @@ CONDITIONS: Final = {
     "tools": ToolPolicy.DENY.value,
     "few": TooFew.REFUSE.value,
 }
-"""The fields about how evidence has to be made, as they are at first."""
-"""Maps members of the API to form fields."""
+"""The initial values of the fields about conditions for evidence."""
 
 
 class GatesPage(WorkspacePage):
@@ -256,8 +257,8 @@ class GatesPage(WorkspacePage):
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Show a page of them."""
-        found = Gates.list(workspace=self.workspace.pk, by=self.caller)
-        page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        gates = Gates.list(workspace=self.workspace.pk, by=self.caller)
+        page = self.paginate(gates, PER_PAGE)
         may_write = self.may(Right.PUBLISH)
         scorers = Scorer.objects.filter(pk__in={key for gate in page for key in gate.scorer_ids})
         published = set(scorers.filter(active_version__isnull=False).values_list("pk", flat=True))
@@ -267,7 +268,7 @@ class GatesPage(WorkspacePage):
             warnings = (explain_rate(rate, gate.dataset.items_count) for rate in rates)
             unpublished = [
                 key for key in gate.scorer_ids if key not in published
-            ]  # so nothing is evidence yet
+            ]  # so there is no evidence yet
             lines.append(
                 {
                     "gate": gate,
@@ -289,76 +290,44 @@ class GatesPage(WorkspacePage):
         )
 
 
-class NewGatePage(WorkspacePage):
+class NewGatePage(FormPage, WorkspacePage):
     """A new gate; also the base of the page that changes one."""
 
     tab = "gates"
     right = Right.PUBLISH
-    confirm: str | Promise = gettext_lazy("Create gate anyway")
-    """The button below the warning about few items."""
+    form_class = GateForm
+    template = "evaluation/gate.html"
+    error_fields = {"datasetId": "dataset", "scorerIds": "scorers", "primaryScorer": "primary"}
+    button: StrOrPromise = gettext_lazy("Create gate")
+    button_despite_warning: StrOrPromise = gettext_lazy("Create gate anyway")
 
-    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
-        """Show the form."""
-        return self.show(self.form(initial=self.initial()))
-
-    def post(self, request: HttpRequest, **_address: str) -> HttpResponse:
-        """Save it; after an error, and before few items have to reach a rate, show the form again."""
-        form = self.form(self.complete_data(request.POST))
-        if not form.is_valid():
-            return self.show(form, status=400)
-        few = None
-        if form.rate is not None:
-            dataset = Datasets.find(form.cleaned_data["dataset"], by=self.caller)
-            few = explain_rate(form.rate, dataset.items_count)
-        if few is not None and request.POST.get("warned") != few["sentence"]:
-            return self.show(form, few=few, button=self.confirm)
-        try:
-            self.save(form)
-        except Invalid as error:
-            add_errors(form, error, datasetId="dataset", scorerIds="scorers", primaryScorer="primary")
-            return self.show(form, status=400)
-        said = _("Gate saved. The page for publishing shows which experiments are missing, and starts them.")
-        return self.go(self.address("gates"), said)
-
-    def complete_data(self, given: QueryDict) -> QueryDict:
-        """Return what was sent, with what a form that was opened before has no fields for."""
-        data = given.copy()
-        for name, value in self.initial().items():
-            if name in CONDITIONS and name not in data:
-                data[name] = str(value)
-        return data
-
-    def choose_policy(self, form: GateForm) -> int | str:
-        """Return the version of the dataset that the form chooses, or the latest."""
-        if form.cleaned_data["policy"] == LATEST:
-            return LATEST
-        return Datasets.find(form.cleaned_data["dataset"], by=self.caller).version
+    @property
+    def title(self) -> str:
+        return _("New gate")
 
     def initial(self) -> dict[str, Any]:
-        """What the form shows at first: what a link to it says."""
-        given = self.request.GET
-        dataset, scorers = given.get("dataset"), given.getlist("scorer")
+        """Return the values in a link to the form."""
+        query = self.request.GET
+        dataset_id, scorers = query.get("dataset"), query.getlist("scorer")
         if not scorers:
-            chosen = next((row for row in self.datasets if dataset in {None, str(row.pk)}), None)
-            scorers = chosen.scorer_ids if chosen else []
-        return {**CONDITIONS, "agent": given.get("agent"), "dataset": dataset, "scorers": scorers}
+            datasets = (dataset for dataset in self.datasets if dataset_id in {None, str(dataset.pk)})
+            scorers = next((dataset.scorer_ids for dataset in datasets), [])
+        return {**CONDITIONS, "agent": query.get("agent"), "dataset": dataset_id, "scorers": scorers}
 
     @cached_property
     def datasets(self) -> list[Dataset]:
-        """The datasets of the workspace, as the form lists them."""
+        """The datasets of the workspace for the form."""
         rows = Datasets.list(workspace=self.workspace.pk, by=self.caller)
         return list(rows.order_by(ByName("name"), "pk"))
 
-    def save(self, form: GateForm) -> Gate:
-        """Store the gate; raises `Invalid`."""
-        agent_id = form.cleaned_data["agent"] or None
-        fields = {**form.fields_of_gate, "dataset_policy": self.choose_policy(form)}
-        return Gates.current().create(fields, agent_id=agent_id, workspace=self.workspace.pk, by=self.caller)
-
-    def form(self, data: Any = None, **more: Any) -> GateForm:
-        """Return the form, with what can be chosen."""
-        form = GateForm(data, **more)
-        everyone = [("", _("every agent"))] if self.may(Right.ADMINISTER) else []
+    def form(self, data: Any = None) -> GateForm:
+        if data is not None:  # a form that was opened before some of the conditions existed lacks them
+            initial = self.initial()
+            absent = {name: str(initial[name]) for name in CONDITIONS if name not in data}
+            data = data.copy()
+            data.update(absent)
+        form: GateForm = super().form(data)
+        every_agent = [("", _("every agent"))] if self.may(Right.ADMINISTER) else []
         items = ngettext_lazy("%(name)s (%(count)d item)", "%(name)s (%(count)d items)", "count")
         scorers = scorer_choices(self.workspace.pk, self.caller)
         offer(
@@ -371,28 +340,51 @@ class NewGatePage(WorkspacePage):
             primary=[("", _("the first one")), *scorers],
         )
         if not scorers and self.datasets:
-            chosen = form["dataset"].value() or self.datasets[0].pk
-            there = self.address("dataset_scorers", quote(str(chosen)))
-            link = format_html('<a class="link" href="{}">{}</a>', there, _("Choose one."))
+            dataset_id = form["dataset"].value() or self.datasets[0].pk
+            scorers_address = self.address("dataset_scorers", quote(str(dataset_id)))
+            link = format_html('<a class="link" href="{}">{}</a>', scorers_address, _("Choose one."))
             form.fields["scorers"].help_text = format_html("{} {}", _("No scorer yet."), link)
-        offer_agents(form, self.workspace.pk, self.caller, *everyone)
+        offer_agents(form, self.workspace.pk, self.caller, *every_agent)
         return form
 
-    def show(self, form: forms.Form, *, status: int = 200, **more: Any) -> HttpResponse:
-        """Return the page."""
-        shown = {
-            "title": _("New gate"),
-            "button": _("Create gate"),
+    def save(self, form: GateForm) -> HttpResponse:
+        """Store the gate; if few items have to reach a rate, show the form again with a warning first."""
+        if form.rate is not None:
+            dataset = Datasets.find(form.cleaned_data["dataset"], by=self.caller)
+            few = explain_rate(form.rate, dataset.items_count)
+            if few is not None and self.request.POST.get("warned") != few["sentence"]:
+                return self.show(form, few=few, button=self.button_despite_warning)
+        self.store(form)
+        message = _(
+            "Gate saved. The page for publishing shows which experiments are missing, and starts them."
+        )
+        return self.go(self.address("gates"), message)
+
+    def store(self, form: GateForm) -> None:
+        """Create the gate; raises `Invalid`."""
+        agent_id = form.cleaned_data["agent"] or None
+        fields = {**form.fields_of_gate, "dataset_policy": self.choose_policy(form)}
+        Gates.current().create(fields, agent_id=agent_id, workspace=self.workspace.pk, by=self.caller)
+
+    def choose_policy(self, form: GateForm) -> int | str:
+        """Return the version of the dataset that the form chooses, or the latest."""
+        if form.cleaned_data["policy"] == LATEST:
+            return LATEST
+        return Datasets.find(form.cleaned_data["dataset"], by=self.caller).version
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "button": self.button,
             "back_address": self.address("gates"),
             "choices_address": self.address("agent_choices"),
         }
-        return self.page("evaluation/gate.html", status=status, form=form, **{**shown, **more})
 
 
-class GatePage(NewGatePage):
-    """Changes a gate."""
+class OneGatePage(WorkspacePage):
+    """A page about the gate in the address."""
 
-    confirm = gettext_lazy("Save gate anyway")
+    tab = "gates"
+    right = Right.PUBLISH
 
     @cached_property
     def gate(self) -> Gate:
@@ -404,16 +396,28 @@ class GatePage(NewGatePage):
 
     @property
     def agent(self) -> str:
-        """The name of the agent, or that it is for all."""
+        """The name of the agent, or the text for all agents."""
         pk = self.gate.agent_id
         return resource_name(AGENT.slug, pk) if pk else _("every agent")
 
+
+class GatePage(NewGatePage, OneGatePage):
+    """Changes a gate."""
+
+    button = gettext_lazy("Save gate")
+    button_despite_warning = gettext_lazy("Save gate anyway")
+
     @property
-    def _is_simple(self) -> bool:
+    def title(self) -> str:
+        return _("Gate for %(agent)s") % {"agent": self.agent}
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the form can express its rules."""
         return len(self.gate.rules) == 1 and "scorerId" not in self.gate.rules[0]
 
     def initial(self) -> dict[str, Any]:
-        """The gate as it is."""
+        """Return the values of the gate."""
         gate, rule = self.gate, self.gate.rules[0]
         number = rule.get(NUMBERS.get(rule["rule"], ""))
         return {
@@ -421,7 +425,7 @@ class GatePage(NewGatePage):
             "scorers": list(gate.scorer_ids),
             "primary": gate.primary_scorer,
             "attempts": gate.attempts,
-            "rule": rule["rule"] if self._is_simple else KEPT,
+            "rule": rule["rule"] if self.is_simple else KEPT,
             "tag": rule.get("tag", ""),
             "number": PERCENT * rule["min"] if rule["rule"] == "passRate" else number,
             "days": gate.evidence_days,
@@ -433,56 +437,55 @@ class GatePage(NewGatePage):
             "enabled": "yes" if gate.enabled else "no",
         }
 
-    def save(self, form: GateForm) -> Gate:
-        """Change the gate; raises `Invalid`."""
-        fields = {**form.fields_of_gate, "dataset_policy": self.choose_policy(form)}
-        return Gates.current().change(str(self.gate.pk), fields, by=self.caller)
-
-    def choose_policy(self, form: GateForm) -> int | str:
-        """Return the version of the dataset; one that was chosen before stays, unless the dataset changes."""
-        held = self.gate.dataset_version
-        is_same = form.cleaned_data["dataset"] == str(self.gate.dataset_id)
-        if held is not None and is_same and form.cleaned_data["policy"] == PINNED:
-            return held
-        return super().choose_policy(form)
-
-    def form(self, data: Any = None, **more: Any) -> GateForm:
-        """Return the form, without the agent, which stays; rules that it cannot say can stay as they are."""
-        form = super().form(data, **more)
+    def form(self, data: Any = None) -> GateForm:
+        """Return the form, without the constant agent; rules that it cannot express can be kept."""
+        form = super().form(data)
         del form.fields["agent"]
-        if not self._is_simple:
+        if not self.is_simple:
             rules = " + ".join(in_words(rule) for rule in self.gate.rules)
             offer(form, rule=[(KEPT, rules), *RULES.items()])
         return form
 
-    def show(self, form: forms.Form, *, status: int = 200, **more: Any) -> HttpResponse:
-        """Return the page."""
-        more = {
-            "title": _("Gate for %(agent)s") % {"agent": self.agent},
-            "button": _("Save gate"),
-            "delete_gate_address": self.address("delete_gate", str(self.gate.pk)),
-            **more,
-        }
-        return super().show(form, status=status, **more)
+    def store(self, form: GateForm) -> None:
+        """Change the gate; raises `Invalid`."""
+        fields = {**form.fields_of_gate, "dataset_policy": self.choose_policy(form)}
+        Gates.current().change(str(self.gate.pk), fields, by=self.caller)
+
+    def choose_policy(self, form: GateForm) -> int | str:
+        """Return the version of the dataset; one that was chosen before stays, unless the dataset changes."""
+        pinned = self.gate.dataset_version
+        is_same = form.cleaned_data["dataset"] == str(self.gate.dataset_id)
+        if pinned is not None and is_same and form.cleaned_data["policy"] == PINNED:
+            return pinned
+        return super().choose_policy(form)
+
+    def context(self) -> dict[str, Any]:
+        return {**super().context(), "delete_gate_address": self.address("delete_gate", str(self.gate.pk))}
 
 
-class DeleteGatePage(GatePage):
+class DeleteGatePage(ActionPage, OneGatePage):
     """Asks for confirmation before a gate is deleted."""
 
-    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
-        """Ask."""
-        return self.page(
-            "evaluation/ask.html",
-            title=_("Delete the gate for %(agent)s?") % {"agent": self.agent},
-            sentence=_("Versions can then go live without this evidence."),
-            button=_("Delete gate"),
-            back_address=self.address("gate", str(self.gate.pk)),
-        )
+    done_page = "gates"
+    template = "evaluation/ask.html"
 
-    def post(self, request: HttpRequest, **_address: str) -> HttpResponse:
-        """Delete it, and show the list."""
+    @property
+    def title(self) -> str:
+        return _("Delete the gate for %(agent)s?") % {"agent": self.agent}
+
+    @property
+    def back_address(self) -> str:
+        return self.address("gate", str(self.gate.pk))
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "sentence": _("Versions can then go live without this evidence."),
+            "button": _("Delete gate"),
+        }
+
+    def act(self) -> str:
         Gates.delete(str(self.gate.pk), by=self.caller)
-        return self.go(self.address("gates"), _("Gate deleted."))
+        return _("Gate deleted.")
 
 
 SLOTS: Final = {
@@ -491,7 +494,7 @@ SLOTS: Final = {
     "version": Slot.VERSION,
     "edit": Slot.VERSION,
 }
-"""Where it stands, by the page."""
+"""Its place, by page."""
 RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
@@ -505,11 +508,11 @@ STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
     State.MISSING: (pgettext_lazy("evidence", "Not run"), ""),
 }
 _NO_PASS: Final = (pgettext_lazy("evidence", "No answer passed"), "chip-changed")
-"""For a gate whose rules all hold although a scorer passed nothing, such as because live is as bad."""
+"""For a gate whose rules all hold although a scorer passed nothing, for example because live is as bad."""
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield what the gates say; nothing where no gate is asked."""
+    """Yield the judgements of the gates; nothing without gates."""
     resource, version, caller = shown.resource, shown.version, shown.caller
     if version.version_id == resource.active_id:
         return
@@ -530,35 +533,35 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
 
 def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
-    """Yield what the gates say of a release as a whole."""
+    """Yield the judgements of the gates about a release as a whole."""
     if shown.subject != RELEASE or not shown.is_open:
         return
     if not Gate.objects.enabled().exists():
         return
     try:
-        found = Gates.current().check(Change(release_id=shown.id), by=shown.caller).gates
-    except VersioningError:  # of an item that is gone, which the page about the release says
+        judgements = Gates.current().check(Change(release_id=shown.id), by=shown.caller).gates
+    except VersioningError:  # about a deleted item; the page about the release reports it
         return
     context = {"hidden": {"release": shown.id, "next": shown.request.get_full_path()}}
-    yield from _panel(Slot.ACTIONS, found, shown, shown.workspace_id, context)
+    yield from _panel(Slot.ACTIONS, judgements, shown, shown.workspace_id, context)
 
 
 def _panel(
     slot: Slot,
-    found: Sequence[Judgement],
+    judgements: Sequence[Judgement],
     shown: VersionOnPage | SubjectOnPage,
     workspace_id: str,
     context: Mapping[str, object],
 ) -> Iterator[Panel]:
-    if not found:
+    if not judgements:
         return
     caller = shown.caller
     may_run = caller.may(Right.SAVE, workspace_id) and not context.get("is_short")
-    ids = [judgement.experiment_id for judgement in found if judgement.experiment_id is not None]
+    ids = [judgement.experiment_id for judgement in judgements if judgement.experiment_id is not None]
     rows = Experiment.objects.in_bulk(ids)
-    # Only those who may start the missing runs see what they would cost.
+    # Only people who can start the missing runs see their estimated cost.
     by = caller if may_run else None
-    lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in found]
+    lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in judgements]
     context = {
         **context,
         "lines": lines,
@@ -571,7 +574,7 @@ def _panel(
 
 
 def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None) -> Mapping[str, Any]:
-    """Return what a gate says of an agent; with what the missing run would cost, for who may start it."""
+    """Return a gate's judgement about an agent, with the missing run's cost if the person may start it."""
     gate, state = judgement.gate, judgement.state
     missing = missing_run(judgement) if by is not None else None
     cost, problems, summaries = "", list[str](), list[Summary]()
@@ -588,9 +591,9 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
     if state is None:
         agent = resource_name(AGENT.slug, judgement.affected.id)
         names = {"agent": agent, "dataset": gate.dataset.name}
-        said = _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
+        explanation = _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
     else:
-        said = translated(sentence(judgement))
+        explanation = translated(sentence(judgement))
     rates = [
         ngettext(
             "%(scorer)s: %(rate)s%% of %(count)s item passed",
@@ -614,7 +617,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
         "state": words,
         "chip": chip,
         "is_running": state is State.RUNNING,
-        "sentence": said,
+        "sentence": explanation,
         "rates": rates,
         "outside": format_html_join(", ", "{}", ((name,) for name in external)),
         "cost": cost,
@@ -622,29 +625,34 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
     }
 
 
-class RunGatesPage(WorkspacePage):
-    """Starts the experiments whose results the gates lack of a version or a release, and leads back."""
+class RunGatesPage(ActionPage, WorkspacePage):
+    """Starts the experiments that gates require for a version or a release, and redirects back."""
 
+    http_method_names = ("post",)
     right = Right.SAVE
+    refusals = (Invalid,)
 
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Start them."""
-        back = safe_next_url(request, self.address("gates"))
-        given = {name: request.POST.get(name) for name in ("kind", "resource", "version", "release")}
-        change = Change(given["kind"], given["resource"], given["version"], given["release"])
-        try:
-            started = Gates.current().run(change, by=self.caller)
-        except Invalid as error:
-            return self.go(back, translated(error.summary), level=messages.ERROR)
-        count = len(started)
-        said = ngettext("%(count)d evaluation was started.", "%(count)d evaluations were started.", count)
-        return self.go(back, said % {"count": count})
+    @property
+    def back_address(self) -> str:
+        return safe_next_url(self.request, self.address("gates"))
+
+    def act(self) -> str:
+        fields = self.request.POST
+        change = Change(
+            fields.get("kind"), fields.get("resource"), fields.get("version"), fields.get("release")
+        )
+        count = len(Gates.current().run(change, by=self.caller))
+        message = ngettext("%(count)d evaluation was started.", "%(count)d evaluations were started.", count)
+        return message % {"count": count}
+
+    def refusal_in_words(self, error: Any) -> str:
+        return translated(error.summary)
 
 
 def notes(
     _caller: Caller, _kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return who published versions without evidence, and why, for the history; one query."""
+    """Return the people and reasons of publications without evidence, for the history; one query."""
     target = target_of(resource, get_editor().code)
     events = Event.objects.filter(
         type="gate.bypassed",

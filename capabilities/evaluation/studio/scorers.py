@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from django import forms
@@ -19,6 +20,7 @@ from capabilities.evaluation.scoring.verbs import Scoring
 from capabilities.evaluation.studio.base import json_object
 from studio.error_pages import error_page
 from studio.kind_words import FieldWords, FirstChoice, KindWords, Part
+from studio.pages import FormPage
 from studio.resources.base import ResourcePage
 from versioning.api.limits import RunsFull, waits_for_models
 from versioning.domain import texts
@@ -243,12 +245,12 @@ SCORER_WORDS: Final = KindWords(
 
 
 MAX_ITEMS: Final = 50
-"""How many items of a dataset are offered."""
+"""The maximum number of items of a dataset that are offered."""
 _LONG: Final = forms.Textarea
 
 
 class TryForm(forms.Form):
-    """An answer, and what it is an answer to."""
+    """An answer and its input."""
 
     input = forms.CharField(label=gettext_lazy("Input"), required=False, strip=False, widget=_LONG)
     output = forms.CharField(label=gettext_lazy("Answer"), required=False, strip=False, widget=_LONG)
@@ -263,74 +265,46 @@ class TryForm(forms.Form):
 
     @property
     def attempt(self) -> Attempt:
-        """What is scored."""
-        given = self.cleaned_data
-        truth = given["ground_truth"].replace("\r\n", "\n")
+        """The scored answer."""
+        fields = self.cleaned_data
+        truth = fields["ground_truth"].replace("\r\n", "\n")
         return Attempt(
-            input=texts.typed_cell(given["input"].replace("\r\n", "\n")),
-            output=given["output"].replace("\r\n", "\n"),
+            input=texts.typed_cell(fields["input"].replace("\r\n", "\n")),
+            output=fields["output"].replace("\r\n", "\n"),
             ground_truth=texts.typed_cell(truth) if truth else MISSING,
-            metadata=given["metadata"],
+            metadata=fields["metadata"],
         )
 
 
-class TryScorerPage(ResourcePage):
+class TryScorerPage(FormPage, ResourcePage):
     """Scores an answer with the latest version of a scorer."""
 
     tab = "try_scorer"
-
-    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the form, with an item of a dataset if one is chosen."""
-        self.require(Right.SAVE)
-        return self.show(TryForm(initial=self._initial_from_item()))
+    form_class = TryForm
+    template = "evaluation/try.html"
+    title = gettext_lazy("Try")
 
     @waits_for_models
-    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what the scorer says."""
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
+        return super().post(request, **ids)
+
+    def form(self, data: Any = None) -> TryForm:
         self.require(Right.SAVE)
-        form = TryForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        outcome = Scoring.current().try_out(self.resource_id, form.attempt, by=self.caller)
-        return self.show(form, outcome=outcome)
+        form: TryForm = super().form(data)
+        return form
 
-    def failed(self, error: VersioningError) -> HttpResponse:
-        """Return the page for an error, such as that too many requests wait for models."""
-        if isinstance(error, RunsFull):
-            message = gettext("Too many requests wait for models. Try again soon.")
-            return error_page(self.request, 503, gettext("The server is busy"), message)
-        return super().failed(error)
+    @cached_property
+    def dataset(self) -> Dataset | None:
+        """The dataset whose items are offered, if one is chosen."""
+        dataset_id = self.request.GET.get("dataset", "")
+        return Datasets.find(dataset_id, by=self.caller) if dataset_id else None
 
-    def show(self, form: TryForm, *, status: int = 200, **more: Any) -> HttpResponse:
-        """Return the page."""
-        chosen = self._chosen()
-        items = []
-        if chosen is not None:
-            rows = Revision.objects.of_version(chosen).order_by("item__created_at", "item")[:MAX_ITEMS]
-            items = [
-                (str(row.item_id), clip(texts.format_value(row.payload.get("input")), 80)) for row in rows
-            ]
-        datasets = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by(ByName("name"), "pk")
-        return self.page(
-            "evaluation/try.html",
-            title=gettext("Try"),
-            status=status,
-            form=form,
-            datasets=[(str(pk), name) for pk, name in datasets.values_list("pk", "name")],
-            chosen=None if chosen is None else str(chosen.pk),
-            items=items,
-            **more,
-        )
-
-    def _chosen(self) -> Dataset | None:
-        text = self.request.GET.get("dataset", "")
-        return Datasets.find(text, by=self.caller) if text else None
-
-    def _initial_from_item(self) -> dict[str, str]:
-        chosen, item = self._chosen(), self.request.GET.get("item", "")
-        if chosen is None or not item:
+    def initial(self) -> dict[str, str]:
+        """Return the item of the dataset that is chosen, if any."""
+        item_id = self.request.GET.get("item", "")
+        if self.dataset is None or not item_id:
             return {}
-        revision = Revision.objects.of_version(chosen).filter(item=parse_uuid(item)).first()
+        revision = Revision.objects.of_version(self.dataset).filter(item=parse_uuid(item_id)).first()
         if revision is None:
             raise NotFound
         payload = revision.payload
@@ -339,4 +313,31 @@ class TryScorerPage(ResourcePage):
             "input": texts.format_value(payload.get("input")),
             "ground_truth": texts.format_value(payload["groundTruth"]) if "groundTruth" in payload else "",
             "metadata": canonical.file_text(metadata) if metadata else "",
+        }
+
+    def save(self, form: TryForm) -> HttpResponse:
+        """Show the score."""
+        return self.show(
+            form, outcome=Scoring.current().try_out(self.resource_id, form.attempt, by=self.caller)
+        )
+
+    def failed(self, error: VersioningError) -> HttpResponse:
+        """Return the page for an error, such as that too many requests wait for models."""
+        if isinstance(error, RunsFull):
+            message = gettext("Too many requests wait for models. Try again soon.")
+            return error_page(self.request, 503, gettext("The server is busy"), message)
+        return super().failed(error)
+
+    def context(self) -> dict[str, Any]:
+        items = []
+        if self.dataset is not None:
+            rows = Revision.objects.of_version(self.dataset).order_by("item__created_at", "item")[:MAX_ITEMS]
+            items = [
+                (str(row.item_id), clip(texts.format_value(row.payload.get("input")), 80)) for row in rows
+            ]
+        datasets = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by(ByName("name"), "pk")
+        return {
+            "datasets": [(str(pk), name) for pk, name in datasets.values_list("pk", "name")],
+            "chosen": None if self.dataset is None else str(self.dataset.pk),
+            "items": items,
         }

@@ -20,7 +20,7 @@ from capabilities.releases.verbs import Releases, automatic_among, changeable
 from studio.bulk import ChosenPage, ChosenResource, with_changes
 from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.drafts import Draft
-from studio.resources.rows import FIELD, chosen
+from studio.resources.rows import FIELD, read_choices
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
@@ -52,7 +52,7 @@ def as_chosen(
 
 
 class PublishTogetherPage(ChosenPage):
-    """Shows what would go live, and publishes exactly these versions, all of them or none."""
+    """Shows the changes, and publishes exactly these versions, all or none."""
 
     ask_template = "releases/together_ask.html"
     spans_workspaces = False
@@ -75,7 +75,7 @@ class PublishTogetherPage(ChosenPage):
         return "" if draft.may_publish else _("You may not publish in its workspace.")
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the drafts with what would change."""
+        """Return the drafts with their changes."""
         return with_changes(offered, self.caller)
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
@@ -94,18 +94,20 @@ class PublishTogetherPage(ChosenPage):
         workspace_id = common_workspace(drafts)
         self.caller.require(Right.PUBLISH, workspace_id)
         title = title_for([draft.row.summary.name for draft in drafts])
-        made = Releases.current().create(workspace_id, title=title, items=make_items(choices), by=self.caller)
+        release = Releases.current().create(
+            workspace_id, title=title, items=make_items(choices), by=self.caller
+        )
         try:
-            Releases.current().publish(str(made.pk), by=self.caller)
+            Releases.current().publish(str(release.pk), by=self.caller)
         except ReleaseBlocked:
             message = _(
                 "Nothing was published. The release is kept as a draft, and says what stands in the way."
             )
-            return self.go_on(release_url(made), message, level=messages.ERROR)
+            return self.go_on(release_url(release), message, level=messages.ERROR)
         message = ngettext(
             "%(count)s version is live.", "%(count)s versions went live together.", len(choices)
         )
-        return self.go_on(release_url(made), message % {"count": len(choices)})
+        return self.go_on(release_url(release), message % {"count": len(choices)})
 
 
 def has_changed(choice: Choice, draft: Draft) -> bool:
@@ -137,7 +139,7 @@ class AddPage(ChosenPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Ask about the version in the address; without one, redirect back."""
-        choices = chosen(request.GET)
+        choices = read_choices(request.GET)
         return self.ask(choices) if choices else super().get(request)
 
     def question(self, count: int) -> str:
@@ -164,9 +166,9 @@ class AddPage(ChosenPage):
         if len(drafts) < len(choices):
             raise NotFound
         workspace_id = common_workspace(drafts)
-        wanted, items = self.request.POST.get("release", ""), make_items(choices)
-        if wanted:
-            release = Releases.current().add_items(wanted, items, by=self.caller)
+        release_id, items = self.request.POST.get("release", ""), make_items(choices)
+        if release_id:
+            release = Releases.current().add_items(release_id, items, by=self.caller)
         else:
             title = self.request.POST.get("title", "").strip()
             title = title or title_for([draft.row.summary.name for draft in drafts])
@@ -195,7 +197,7 @@ class AddPage(ChosenPage):
     @property
     def back_address(self) -> str:
         """The list, or the page of the resource whose menu led here."""
-        named = chosen(self.request.GET)
+        named = read_choices(self.request.GET)
         if "next" in self.request.POST or not named:
             return super().back_address
         return KINDS_BY_SLUG[named[0].kind.slug].address("change", named[0].id)

@@ -1,4 +1,4 @@
-"""The pages of releases, and what they add to other pages."""
+"""The pages of releases, and their additions to other pages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.db.models import Count, QuerySet, TextChoices
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
@@ -49,12 +48,13 @@ from studio.kinds import KINDS, KINDS_BY_SLUG, PROMPT_BLOCK, StudioKind
 from studio.limits import MAX_MESSAGES, PageBudget, first_of, shortened
 from studio.named import resource_name
 from studio.navigation import MainPage
+from studio.pages import FormPage
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.publishing.views import ReasonForm, given_reason, options_of, overruled_by_reason, reasons
 from studio.resources.rows import FIELD, Summary, blocks_on_page, etag_field, value_of
 from studio.translation import translated
 from studio.workspaces.names import workspace_choices
-from studio.workspaces.views import ListingPage, WorkspacePage, add_errors, address
+from studio.workspaces.views import SHOW, ListingPage, WorkspacePage, address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
@@ -107,8 +107,8 @@ def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) ->
             ngettext("publish %(count)s", "publish %(count)s", published) % {"count": published},
             ngettext("unpublish %(count)s", "unpublish %(count)s", unpublished) % {"count": unpublished},
         ]
-        said = [words for words, count in zip(back, counts.values(), strict=True) if count]
-        return _("Revert now (%(what)s)") % {"what": ", ".join(said)}
+        parts = [words for words, count in zip(back, counts.values(), strict=True) if count]
+        return _("Revert now (%(what)s)") % {"what": ", ".join(parts)}
     if published and unpublished:
         return _("Publish %(published)s and unpublish %(unpublished)s together") % counts
     if unpublished:
@@ -182,7 +182,7 @@ class ShownItem:
 
     @property
     def publishes(self) -> bool:
-        """Whether it publishes a version, rather than unpublishing the resource."""
+        """Whether it publishes a version rather than unpublishing the resource."""
         return self.now.item.action == Action.PUBLISH
 
     @property
@@ -234,7 +234,7 @@ class ShownItem:
 def shown_items(
     items: Sequence[ReleaseItem], caller: Caller, problems: dict[tuple[str, str], list[str]]
 ) -> list[ShownItem]:
-    """Return items as a page shows them; the number of queries does not depend on the number of items.
+    """Return items in the form for pages; the number of queries does not depend on their number.
 
     `problems` has the reasons why one cannot be published, by kind and id.
     """
@@ -279,21 +279,8 @@ def shown_items(
     return shown
 
 
-SHOW: Final = "show"
-"""The parameter of the list of releases that says which ones to show."""
-
-
-class Show(TextChoices):
-    """The filters of the list."""
-
-    DRAFT = State.DRAFT.value, pgettext_lazy("releases", "Drafts")
-    MINE = "mine", pgettext_lazy("releases", "My drafts")
-    PUBLISHED = State.PUBLISHED.value, pgettext_lazy("releases", "Published")
-    REVERTED = State.REVERTED.value, pgettext_lazy("releases", "Reverted")
-    ALL = "all", pgettext_lazy("releases", "All")
-
-
-QUERY: Final = urlencode({SHOW: Show.MINE.value})
+MINE: Final = "mine"
+QUERY: Final = urlencode({SHOW: MINE})
 """The query of the list for the person's own drafts."""
 
 
@@ -305,21 +292,21 @@ def own_drafts(caller: Caller, workspace_id: str | None = None) -> ReleaseQueryS
 
 
 def count_for(caller: Caller) -> int:
-    """Return how many open releases are the person's own."""
+    """Return the number of the person's own open releases."""
     return own_drafts(caller).count()
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the person's open releases."""
     drafts = own_drafts(caller)
-    shown = list(drafts.annotate(count=Count("items"))[:SHOWN])
-    scheduled = automatic_among(shown)
+    releases = list(drafts.annotate(count=Count("items"))[:SHOWN])
+    scheduled = automatic_among(releases)
     yield TaskGroup(
         key="releases",
         urgency=Urgency.STARTED,
         title=_("Your open releases"),
-        tasks=[_task(release, is_scheduled=release.pk in scheduled) for release in shown],
-        count=len(shown) if len(shown) < SHOWN else drafts.count(),
+        tasks=[_task(release, is_scheduled=release.pk in scheduled) for release in releases],
+        count=len(releases) if len(releases) < SHOWN else drafts.count(),
         address=f"{reverse('studio:releases')}?{QUERY}",
     )
 
@@ -369,7 +356,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             for kind, row, version_id in chosen
         ],
         "count": len(blocks),
-        "name": Summary.of(offered[0][1]).name,
+        "name": Summary(offered[0][1]).name,
         "is_short": shown.page in EDITING,
         "is_all": len(blocks) == len(shown.unpublished_blocks),
         "next": shown.request.get_full_path(),
@@ -382,7 +369,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 def actions(
     caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> Iterator[Link]:
-    """Yield the menu entries on a resource and its versions for people who may create releases."""
+    """Yield the menu entries on a resource and its versions for people who can create releases."""
     if caller.may(Right.SAVE, resource.workspace_id) and not is_file(get_editor(), resource):
         query = urlencode({FIELD: value_of(kind, resource.pk, version.version_id)})
         yield Link(title=_("Add to release…"), address=f"{reverse('studio:add_to_release')}?{query}")
@@ -397,6 +384,7 @@ def chosen(caller: Caller, page: ChosenOn) -> Iterator[Link]:
 
 
 RELEASES_PER_PAGE: Final = 50
+ALL: Final = "all"
 
 
 class ReleaseForm(forms.Form):
@@ -414,34 +402,32 @@ class ReleasesPage(ListingPage):
     """The releases, newest first; the page updates itself."""
 
     tab = "releases"
+    parts = {
+        State.DRAFT.value: pgettext_lazy("releases", "Drafts"),
+        MINE: pgettext_lazy("releases", "My drafts"),
+        State.PUBLISHED.value: pgettext_lazy("releases", "Published"),
+        State.REVERTED.value: pgettext_lazy("releases", "Reverted"),
+        ALL: pgettext_lazy("releases", "All"),
+    }
 
     def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show a page of the releases in one state, by default drafts, or of all."""
         workspace_id = self.listed_id
         self.listen(self.scope)
-        shown = request.GET.get(SHOW, "")
-        show = Show(shown) if shown in Show.values else Show.DRAFT
-        if show is Show.MINE:
+        if self.part == MINE:
             listed: QuerySet[Release] = own_drafts(self.caller, workspace_id).with_people()
         else:
-            state = None if show is Show.ALL else show.value
+            state = None if self.part == ALL else self.part
             listed = Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
-        page: Any = Paginator(listed, RELEASES_PER_PAGE).get_page(request.GET.get("page"))
-        releases = list(page.object_list)
+        page = self.paginate(listed, RELEASES_PER_PAGE)
+        releases = list(page)
         counted = Release.objects.filter(pk__in=[release.pk for release in releases]).order_by()
         counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
         scheduled = automatic_among(releases)
         return self.page(
             "releases/releases.html",
             title=_("Releases"),
-            show=show,
-            choices=[
-                (title, f"?{self.query(**_narrowed(choice))}", choice == show)
-                for choice, title in Show.choices
-            ],
             page=page,
-            query=self.query(**_narrowed(show)),
-            kept=_narrowed(show),
             lines=[
                 {
                     "release": release,
@@ -452,10 +438,10 @@ class ReleasesPage(ListingPage):
                 }
                 for release in releases
             ],
-            **self._adding(),
+            **self._add_addresses(),
         )
 
-    def _adding(self) -> dict[str, Any]:
+    def _add_addresses(self) -> dict[str, Any]:
         """Return where a release is created: in the workspace, or in one of several to choose from."""
         if self.listed_id is not None:
             may_save = self.caller.may(Right.SAVE, self.listed_id)
@@ -468,46 +454,26 @@ class ReleasesPage(ListingPage):
         return {"add_addresses": offered}
 
 
-def _narrowed(show: str) -> dict[str, str]:
-    return {} if show == Show.DRAFT else {SHOW: show}
-
-
-class NewReleasePage(WorkspacePage):
+class NewReleasePage(FormPage, WorkspacePage):
     """Creates an empty release; items are added from the pages about resources."""
 
     tab = "releases"
     right = Right.SAVE
+    form_class = ReleaseForm
+    template = "releases/new.html"
+    title = gettext_lazy("New release")
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show the form."""
-        return self.show(ReleaseForm())
+    def save(self, form: ReleaseForm) -> HttpResponse:
+        release = Releases.current().create(self.workspace.pk, by=self.caller, **form.cleaned_data)
+        return self.go(release_url(release))
 
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Create it, and show it."""
-        form = ReleaseForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        try:
-            made = Releases.current().create(self.workspace.pk, by=self.caller, **form.cleaned_data)
-        except Invalid as error:
-            add_errors(form, error)
-            return self.show(form, status=400)
-        return self.go(release_url(made))
-
-    def show(self, form: ReleaseForm, *, status: int = 200) -> HttpResponse:
-        """Return the page."""
-        return self.page(
-            "releases/new.html",
-            title=_("New release"),
-            status=status,
-            form=form,
-            back_address=self.address("releases"),
-        )
+    def context(self) -> dict[str, Any]:
+        return {"back_address": self.address("releases")}
 
 
 ITEMS_PER_PAGE: Final = 25
 CHANGES: Final = frozenset({"save", "newer", "remove", "delete"})
-"""The buttons that change a release, and not what is live."""
+"""The buttons that change a release but not the live versions."""
 SCHEDULED: Final = gettext_lazy("Cancel the schedule before you change this release.")
 MAX_CHECKED: Final = 25
 """The maximum number of items checked on every visit: the gate queries the database for each.
@@ -591,7 +557,7 @@ class ReleasePage(WorkspacePage):
                 by_item[problem.resource.kind, problem.resource.resource_id] += problem_in_words(problem)
         unpublished = sum(row.action == Action.UNPUBLISH for row in rows)
         own = [problem for problem in problems or () if problem.resource is None]
-        page: Any = Paginator(rows, ITEMS_PER_PAGE).get_page(self.request.GET.get("page"))
+        page = self.paginate(rows, ITEMS_PER_PAGE)
         subject = SubjectOnPage(
             subject="release",
             id=str(release.pk),
@@ -639,7 +605,7 @@ class ReleasePage(WorkspacePage):
             items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
             try:
                 left = find_problems(self.editor, self.release, items, self.caller, options=options)
-            except gate.OptionRefused as refused:  # such as by a policy
+            except gate.OptionRefused as refused:  # for example by a policy
                 return [refused.code]
             return [problem.code for problem in left]
 
@@ -652,24 +618,24 @@ class ReleasePage(WorkspacePage):
         reason, was_scheduled = given_reason(self.request), self.is_scheduled
         if reason == "":
             return self.show(status=400, reason_error=_("Say why."))
-        done = Releases.current().publish(
-            self._id, by=self.caller, expect=self._expected, **options_of(self.request, reason)
+        published = Releases.current().publish(
+            self._id, by=self.caller, expect=self.expected, **options_of(self.request, reason)
         )
         message = _("Published: everything went live together.")
-        if any(item.action == Action.UNPUBLISH for item in done.items.all()):
+        if any(item.action == Action.UNPUBLISH for item in published.items.all()):
             message = _("Done: everything changed at the same moment.")
         cancelled = _("Its schedule is cancelled.")
         return self._again(f"{message} {cancelled}" if was_scheduled else message)
 
     def _revert(self) -> HttpResponse:
         title = _("Revert: %(title)s") % {"title": self.release.title}
-        made = Releases.current().revert(self._id, title=title, by=self.caller)
+        reverting = Releases.current().revert(self._id, title=title, by=self.caller)
         conflict_words = _("“%(name)s” is left as it is: something else has gone live since the release.")
-        names = [resource_name(conflict.kind, conflict.resource_id) for conflict in made.conflicts]
+        names = [resource_name(conflict.kind, conflict.resource_id) for conflict in reverting.conflicts]
         for message in first_of([conflict_words % {"name": name} for name in names], MAX_MESSAGES):
             self.tell(message)
         message = _("This draft undoes the release. Nothing has changed yet: look at it, then publish it.")
-        return self.go(release_url(made.release), message)
+        return self.go(release_url(reverting.release), message)
 
     def _save(self) -> HttpResponse:
         typed = self.request.POST
@@ -678,7 +644,7 @@ class ReleasePage(WorkspacePage):
             title=typed.get("title", ""),
             description=typed.get("description", ""),
             by=self.caller,
-            expect=self._expected,
+            expect=self.expected,
         )
         return self._again(_("Saved."))
 
@@ -688,25 +654,21 @@ class ReleasePage(WorkspacePage):
             "resource": {"kind": kind, "id": resource_id},
             "versionId": self.request.POST.get("version", ""),
         }
-        Releases.current().add_items(self._id, [item], by=self.caller, expect=self._expected)
+        Releases.current().add_items(self._id, [item], by=self.caller, expect=self.expected)
         return self._again(_("The release now publishes the newer version."))
 
     def _remove(self) -> HttpResponse:
-        Releases.current().remove_item(self._id, *self._named, by=self.caller, expect=self._expected)
+        Releases.current().remove_item(self._id, *self._named, by=self.caller, expect=self.expected)
         return self._again(_("Removed from the release. Nothing else has changed."))
 
     def _delete(self) -> HttpResponse:
-        Releases.current().delete(self._id, by=self.caller, expect=self._expected)
+        Releases.current().delete(self._id, by=self.caller, expect=self.expected)
         return self.go(self.address("releases"), _("The release is deleted. What was in it stays as it is."))
 
     @property
     def _id(self) -> str:
         """The id of the release, once access is checked: it belongs to this workspace."""
         return str(self.release.pk)
-
-    @property
-    def _expected(self) -> set[str]:
-        return {self.request.POST.get("tag", "")}
 
     @property
     def _named(self) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""Remember what was published before this application was there: what is live, and what the log says was.
+"""Store the versions published before this application was installed: the live ones, and those in the log.
 
 An agent that code defines has another identity in the log than its row. Which agents those are is not known
-here, so in the workspace of the code what is live is remembered under both: it is live by this id there.
+here, so in the workspace of the code a live version is stored under both: it is live by this id there.
 """
 
 import uuid
@@ -24,7 +24,7 @@ def remember(apps, _schema_editor):
 
 
 def live(resources, kind):
-    """Yield (id, identity, digest) of what is live."""
+    """Yield (id, identity, digest) of each live version."""
     columns = ("pk", "uuid", "workspace_id", "active_version__digest")
     rows = resources.objects.filter(active_version__isnull=False).order_by("pk").values_list(*columns)
     for resource_id, identity, workspace_id, digest in rows.iterator(chunk_size=AT_ONCE):
@@ -68,7 +68,7 @@ def digests(versions, some):
 
 
 def store(published, kind, rows):
-    """Insert what is not there yet."""
+    """Insert the missing rows."""
     some = []
     for resource_id, identity, digest in rows:
         some.append(published(kind=kind, resource_id=resource_id, identity=identity, digest=digest))

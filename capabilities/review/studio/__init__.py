@@ -1,1 +1,1 @@
-"""Reviews in the studio: requesting one, giving verdicts, and showing what is missing."""
+"""Reviews in the studio: requesting one, giving verdicts, and showing missing approvals."""

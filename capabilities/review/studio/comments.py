@@ -44,7 +44,7 @@ from versioning.serving.grants import target_of
 def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Snapshot:
     """Save the suggested wording as a draft, resolve the thread, and return the new version.
 
-    The caller saves the version. The suggester counts as an author of it, too, so neither of the two can
+    The caller saves the version. The suggester also counts as an author of it, so neither of the two can
     approve it. An open review of the version before moves to the new one. `seen` is the `state` of the
     comment that the caller looked at. Raises `Conflict` if the comment or the quoted words have changed
     since.
@@ -100,7 +100,7 @@ def _commented(subject: Subject, comment: Comment) -> dict[str, object] | None:
 
 _TYPED: Final = ("field", "quote", "body", "suggestion", "control", "line", "earlier")
 REPLIES: Final = 50
-"""How many replies the page of a thread shows."""
+"""The number of replies on the page of a thread."""
 
 
 class CommentingPage(ResourcePage):
@@ -138,8 +138,8 @@ class CommentsPage(CommentingPage):
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Save it and go back to the page with the form."""
         self.require(Right.SAVE)
-        found = self.collection.version(self.resource_id, request.POST.get("version", ""), by=self.caller)
-        version: Snapshot = found.version
+        resolved = self.collection.version(self.resource_id, request.POST.get("version", ""), by=self.caller)
+        version: Snapshot = resolved.version
         try:
             self.check_body()
             place = self._place(version)
@@ -161,7 +161,7 @@ class CommentsPage(CommentingPage):
             return {"field": name}
         if not name:
             raise Invalid.field("quote", _("Choose the field that has these words."))
-        # Where the page's script saw the words being chosen.
+        # The selection reported by the page's script.
         form = self.request.POST
         line, earlier = (
             int(text) if text.isascii() and text.isdecimal() and len(text) < len("1000000") else None
@@ -185,13 +185,13 @@ class CommentsPage(CommentingPage):
             raise Invalid.field("suggestion", _("The suggested wording is the same as the text."))
 
     def _again(self, version: Snapshot, error: Invalid) -> HttpResponse:
-        given = self.request.POST
+        fields = self.request.POST
         return self.page(
             "review/comments/write.html",
             title=_("Comment on %(version)s") % {"version": title_of(version)},
             status=400,
             version=version,
-            typed={name: given.get(name, "") for name in _TYPED},
+            typed={name: fields.get(name, "") for name in _TYPED},
             commentable=commentable(version),
             problems=[translated(issue.message) for issue in error.issues],
             add_address=self.address("comments"),
@@ -207,10 +207,10 @@ class CommentPage(CommentingPage):
     @cached_property
     def comment(self) -> Comment:
         """The comment in the address; raises `NotFound` and `Forbidden` as the verbs do."""
-        found = self.comments.get(self.kwargs["comment"], by=self.caller)
-        if (found.kind, found.resource_id) != (self.kind.slug, self.resource_id):
+        comment = self.comments.get(self.kwargs["comment"], by=self.caller)
+        if (comment.kind, comment.resource_id) != (self.kind.slug, self.resource_id):
             raise NotFound
-        return found
+        return comment
 
     def get(self, request: HttpRequest, resource: str, comment: str) -> HttpResponse:
         """Show the thread."""
@@ -219,16 +219,16 @@ class CommentPage(CommentingPage):
     def post(self, request: HttpRequest, resource: str, comment: str) -> HttpResponse:
         """Perform the button's action."""
         self.require(Right.SAVE)
-        found, key = self.comment, str(self.comment.pk)
-        otherwise = self.address("comment", str(found.parent_id or found.pk))
+        comment_to_show, key = self.comment, str(self.comment.pk)
+        otherwise = self.address("comment", str(comment_to_show.parent_id or comment_to_show.pk))
         try:
             match request.POST.get("do"):
                 case "reply":
                     self.check_body()
-                    first = found.parent or found
-                    found = self.comments.add(
-                        found.kind,
-                        found.resource_id,
+                    first = comment_to_show.parent or comment_to_show
+                    comment_to_show = self.comments.add(
+                        comment_to_show.kind,
+                        comment_to_show.resource_id,
                         first.version_id,
                         body=self.body,
                         parent=key,
@@ -252,24 +252,24 @@ class CommentPage(CommentingPage):
                     raise Invalid.field("do", _("Nothing was chosen."))
         except Invalid as error:
             return self._show(status=400, problems=[translated(issue.message) for issue in error.issues])
-        return self.back_to(found, otherwise)
+        return self.back_to(comment_to_show, otherwise)
 
     def _accept(self) -> HttpResponse:
         """Accept the suggested wording, and go on with the new version on the page with the form."""
         key, seen = str(self.comment.pk), self.request.POST.get("seen", "")
-        asked = safe_next_url(self.request, self.address("history"))
+        next_address = safe_next_url(self.request, self.address("history"))
         try:
             version = accept(self.comments, key, seen=seen, by=self.caller)
         except Conflict as error:
-            return self.go(asked, translated(error.message), level=messages.ERROR)
-        path, new = urlsplit(asked).path, version.version_id
+            return self.go(next_address, translated(error.message), level=messages.ERROR)
+        path, new = urlsplit(next_address).path, version.version_id
         pages = {self.address("publish"): "version", self.address("compare"): "to"}
         if path in pages:
-            asked = f"{path}?{urlencode({pages[path]: new})}"
+            next_address = f"{path}?{urlencode({pages[path]: new})}"
         elif path.startswith(self.address("version", new).removesuffix(f"{new}/")):
-            asked = self.address("version", new)
+            next_address = self.address("version", new)
         message = _("Suggestion accepted. %(version)s is saved as a draft.") % {"version": title_of(version)}
-        return self.go(asked, message)
+        return self.go(next_address, message)
 
     def _show(self, *, status: int = 200, **context: Any) -> HttpResponse:
         first = self.comment.parent or self.comment

@@ -27,7 +27,7 @@ from versioning.serving.grants import target_of
 
 
 class AskForManyPage(BulkPage):
-    """Asks for a message and for people, and requests a review of each of the chosen versions.
+    """Shows a form for a message and people, and requests a review of each of the chosen versions.
 
     The people are members of one workspace, so each workspace has its own form.
     """
@@ -42,7 +42,7 @@ class AskForManyPage(BulkPage):
         return words % {"count": count}
 
     def result(self, done: int, refused: int) -> str:
-        """Return how many reviews were requested, and how many not."""
+        """Return the number of requested reviews, and of refused ones."""
         asked = ngettext("Asked for %(count)s review", "Asked for %(count)s reviews", done) % {"count": done}
         return _("%(asked)s, %(refused)s not") % {"asked": asked, "refused": refused} if refused else asked
 
@@ -60,14 +60,14 @@ class AskForManyPage(BulkPage):
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, and note which of them have an open review, in one more query."""
-        found = super()._drafts(choices)
+        drafts = super()._drafts(choices)
         code = get_editor().code
-        targets = [target_of(draft.resource, code) for draft in found.values()]
+        targets = [target_of(draft.resource, code) for draft in drafts.values()]
         self._reviewed = {(kind, resource_id) for kind, resource_id, _ in Review.objects.open_about(targets)}
-        return found
+        return drafts
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the drafts with what would change; all are ticked, because nothing goes live."""
+        """Return the drafts with their changes; all are ticked, because nothing goes live."""
         return [replace(offer, is_chosen=True) for offer in with_changes(offered, self.caller)]
 
     def about_form(self, form: AskForm) -> dict[str, Any]:

@@ -12,12 +12,11 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import messages
 from django.contrib.auth import get_user_model
-from django.core.paginator import Paginator
-from django.db.models import Case, Max, Q, TextChoices, When
+from django.db.models import Case, Max, Q, When
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from capabilities.review.models import (
     MAX_REQUIRED,
@@ -29,38 +28,37 @@ from capabilities.review.models import (
     VerdictValue,
 )
 from capabilities.review.reviews import ReviewRecord, Reviews, ReviewState
-from capabilities.review.studio.panels import OWN_PAGE, SHOW, waiting_for
-from capabilities.review.studio.panels import WAITING as WAITING_FOR_ME
+from capabilities.review.studio.panels import OWN_PAGE, WAITING, waiting_for
 from capabilities.review.studio.wording import (
     CHIPS,
     Person,
+    explain_missing_reviewers,
     find_open_review,
+    find_version_if_stored,
     has_decided,
     list_people,
     may_decide,
     missing_in_words,
-    policy_in_words,
     review_lines,
     review_url,
-    stuck,
-    unmet_in_words,
 )
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.field_words import titles
 from studio.forms.inputs import typed_text
 from studio.kinds import StudioKind
+from studio.pages import ActionPage, FormPage
 from studio.preview.views import Preview
 from studio.publishing.views import obstacle_to
-from studio.resources.base import ResourcePage
+from studio.resources.base import ResourcePage, VersionFormPage
 from studio.resources.rows import blocks_on_page
 from studio.translation import reference_to, title_of, translated
 from studio.views import safe_next_url, with_undo
 from studio.workspaces.members import people_address
 from studio.workspaces.names import role_name
-from studio.workspaces.views import ListingPage, WorkspacePage, add_errors
+from studio.workspaces.views import ListingPage, WorkspacePage
 from versioning.domain.access import Right, roles_with
-from versioning.domain.errors import Conflict, Forbidden, Invalid, Issue, NotFound
+from versioning.domain.errors import Conflict, Forbidden, Invalid, Issue, Message, NotFound
 from versioning.domain.events import Target
 from versioning.domain.selectors import Selector
 from versioning.domain.snapshots import Snapshot
@@ -69,35 +67,34 @@ from versioning.models import Membership, VersionedResource, storage
 from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.text_keys import ByName
 from versioning.serving.grants import target_of
-from versioning.serving.resolution import find_version
 
 MAX_PEOPLE: Final = 12
 """The maximum number of members that a form lists; others are found by their names."""
 
 
-def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> dict[str, Any]:
+def people_to_ask(workspace_id: str, selected: Sequence[str], but: str | None) -> dict[str, Any]:
     """Return the context of the fields in which people are chosen; takes one query.
 
-    They are the chosen members and the first others who may read drafts, those who may approve first. With
-    more members than that, others are found by their names.
+    They are the chosen members and the first others with access to drafts, approvers first. With more
+    members, others are found by their names.
     """
     name, approving = username_lookup("user"), roles_with(Right.PUBLISH)
-    chosen = [stored for name in chosen if (stored := normalize_username(name)) is not None]
+    selected = [stored for name in selected if (stored := normalize_username(name)) is not None]
     members = Membership.objects.filter(
         workspace=workspace_id,
         role__in=roles_with(Right.READ_DRAFTS),
         user__is_active=True,
         is_service=False,
     ).exclude(**{name: but or ""})
-    rank = Case(When(**{f"{name}__in": chosen}, then=0), When(role__in=approving, then=1), default=2)
-    most = MAX_PEOPLE + len(chosen)
+    rank = Case(When(**{f"{name}__in": selected}, then=0), When(role__in=approving, then=1), default=2)
+    most = MAX_PEOPLE + len(selected)
     rows = members.select_related("user").order_by(rank, ByName(name), name)[: most + 1]
     people = [
         {
             "name": row.user.get_username(),
             "role": role_name(row.role),
             "may_approve": row.role in approving,
-            "is_chosen": row.user.get_username() in chosen,
+            "is_chosen": row.user.get_username() in selected,
         }
         for row in rows
     ]
@@ -107,71 +104,50 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     }
 
 
-def reviewers_in(given: QueryDict) -> list[str]:
+def reviewers_in(fields: QueryDict) -> list[str]:
     """Return the people who were chosen in a form, or typed."""
-    return [name for text in given.getlist("reviewers") if (name := text.strip())]
+    return [name for text in fields.getlist("reviewers") if (name := text.strip())]
 
 
-class AskPage(ResourcePage):
+class AskPage(VersionFormPage):
     """A message, and people to choose."""
 
-    tab = "history"
+    nothing_stored = Message("Nothing has been saved yet, so there is nothing to review.")
 
-    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show the form; or the open review, if there is one."""
         self.require(Right.SAVE)
-        review = find_open_review(self.found)
+        review = find_open_review(self.stored)
         if review is not None:
             return self.go(review_url(review.kind, review.resource_id, review.pk))
-        return self.show(self.version(request.GET.get("version")))
+        return self.show()
 
-    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Request the review, and show it; after an error, show the form again."""
         self.require(Right.SAVE)
-        version = self.version(request.POST.get("version"))
-        message, people = typed_text(request, "message"), reviewers_in(request.POST)
+        message, reviewers = typed_text(request, "message"), reviewers_in(request.POST)
         try:
             record = Reviews.current().ask(
                 self.kind.slug,
                 self.resource_id,
-                version_id=version.version_id,
+                version_id=self.version.version_id,
                 message=message,
-                reviewers=people,
+                reviewers=reviewers,
                 by=self.caller,
             )
         except Conflict:  # another person has just requested one
-            return self.get(request, resource)
+            return self.get(request)
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
-            return self.show(version, status=400, message=message, chosen=people, problems=problems)
+            return self.show(status=400, message=message, reviewers=reviewers, problems=problems)
         return self.go(
             review_url(record.resource_kind, record.resource_id, record.id), _("Review requested.")
         )
 
-    @property
-    def found(self) -> Any:
-        """The resource; raises `NotFound` if only code defines the agent: there is nothing to review."""
-        if self.with_history is None:
-            raise NotFound("Nothing has been saved yet, so there is nothing to review.")
-        return self.with_history
-
-    def version(self, version_id: str | None) -> Snapshot:
-        """Return the version to review, by default the latest."""
-        wanted = version_id or self.found.current.version_id
-        version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
-        return version
-
     def show(
-        self,
-        version: Snapshot,
-        *,
-        status: int = 200,
-        message: str = "",
-        chosen: Sequence[str] = (),
-        problems: Sequence[str] = (),
+        self, *, status: int = 200, message: str = "", reviewers: Sequence[str] = (), **context: Any
     ) -> HttpResponse:
-        """Return the form."""
-        live = self.found.active
+        version, live = self.version, self.stored.active
         schema = self.collection.schema_of(self.resource_id)
         changed = schema.changed(live.config, version.config) if live else ()
         return self.page(
@@ -181,64 +157,50 @@ class AskPage(ResourcePage):
             version=version,
             changed=titles(changed),
             message=message,
-            problems=problems,
-            **people_to_ask(self.workspace_id, chosen, self.caller.username),
+            **people_to_ask(self.workspace_id, reviewers, self.caller.username),
             max_text=MAX_TEXT,
             compare_address=f"{self.address('compare')}?to={version.version_id}",
             back_address=self.address("history"),
+            **context,
         )
 
 
 PER_PAGE: Final = 50
 
 
-class Show(TextChoices):
-    """The filters of the list."""
-
-    OPEN = "open", pgettext_lazy("reviews", "Open")
-    WAITING = WAITING_FOR_ME, pgettext_lazy("reviews", "Wait for me")
-    MINE = "mine", pgettext_lazy("reviews", "Mine")
-    ALL = "all", pgettext_lazy("reviews", "All")
-
-
 class ReviewsPage(ListingPage):
     """The reviews, newest first; the page updates itself."""
 
     tab = "reviews"
+    parts = {
+        "open": pgettext_lazy("reviews", "Open"),
+        WAITING: pgettext_lazy("reviews", "Wait for me"),
+        "mine": pgettext_lazy("reviews", "Mine"),
+        "all": pgettext_lazy("reviews", "All"),
+    }
 
     def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show a page of open reviews, the person's own, those waiting for the person, or all."""
         workspace_id = self.listed_id
         self.listen(self.scope)
-        text = request.GET.get(SHOW, "")
-        show = Show(text) if text in Show.values else Show.OPEN
-        if show is Show.WAITING:
-            listed: Any = waiting_for(self.caller, workspace_id).all
+        if self.part == WAITING:
+            page = self.paginate(waiting_for(self.caller, workspace_id).all, PER_PAGE)
+            records = list(page)
         else:
-            author = self.caller if show is Show.MINE else None
-            listed = Reviews.current().list(workspace_id=workspace_id, author=author, by=self.caller)
-            listed = listed.open() if show is Show.OPEN else listed
-        page: Any = Paginator(listed, PER_PAGE).get_page(request.GET.get("page"))
-        shown = list(page.object_list)
-        records = shown if show is Show.WAITING else Reviews.current().records_of(shown)
-        lines, names = review_lines(records, self.caller), self.shown_names
+            author = self.caller if self.part == "mine" else None
+            reviews: Any = Reviews.current().list(workspace_id=workspace_id, author=author, by=self.caller)
+            page = self.paginate(reviews.open() if self.part == "open" else reviews, PER_PAGE)
+            records = list(Reviews.current().records_of(list(page)))
         return self.page(
             "review/reviews.html",
             title=_("Reviews"),
-            show=show.value,
-            choices=[
-                (choice.label, f"?{self.query(**_narrowed(choice))}", choice is show) for choice in Show
-            ],
             page=page,
-            query=self.query(**_narrowed(show)),
-            kept=_narrowed(show),
-            lines=[(line, names.get(line.record.workspace_id, "")) for line in lines],
+            lines=[
+                (line, self.shown_names.get(line.record.workspace_id, ""))
+                for line in review_lines(records, self.caller)
+            ],
             policy_address="" if self.is_across else self.address("review_policy"),
         )
-
-
-def _narrowed(show: Show) -> dict[str, str]:
-    return {} if show is Show.OPEN else {SHOW: show.value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,13 +208,13 @@ class Since:
     """The news of a review for a person who has looked at it before."""
 
     at: datetime.datetime
-    """When they last looked."""
+    """The time of the last look."""
     version_id: str
     """The version that they saw; empty if it still is the one under review."""
     verdicts: Sequence[Person]
     """The verdicts that other people have given since."""
     comments: int
-    """How many comments other people have written since."""
+    """The number of comments that other people have written since."""
 
     def __bool__(self) -> bool:
         """Whether there is any news."""
@@ -295,9 +257,9 @@ class ReviewPage(DifferencesPage):
 
     tab = "history"
 
-    def get(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show the review; the open page polls for changes by others."""
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         self.require(Right.READ_DRAFTS)
         return self.show()
 
@@ -305,31 +267,21 @@ class ReviewPage(DifferencesPage):
     def review(self) -> ReviewRecord:
         """The review; raises `NotFound` if it is of another resource."""
         self.require(Right.READ_DRAFTS)
-        found: ReviewRecord = Reviews.current().find(self.kwargs["review"], by=self.caller)
-        if (found.resource_kind, found.resource_id) != (self.kind.slug, self.resource_id):
+        review: ReviewRecord = Reviews.current().find(self.kwargs["review"], by=self.caller)
+        if (review.resource_kind, review.resource_id) != (self.kind.slug, self.resource_id):
             raise NotFound
-        return found
+        return review
 
     def own(self, page: str = "review") -> str:
         """Return the address of a page about this review."""
         return self.address(page, self.review.id)
-
-    def find(self, version_id: str | None) -> Snapshot | None:
-        """Return a version of the resource; None if it was deleted, or none is given."""
-        if not version_id or self.with_history is None:
-            return None
-        try:
-            found: Snapshot = find_version(self.with_history, version_id)
-        except NotFound:
-            return None
-        return found
 
     def show(self, *, status: int = 200, typed: str = "", problems: Sequence[str] = ()) -> HttpResponse:
         """Return the page, with the input and its errors."""
         record, resource = self.review, self.with_history
         if resource is None:
             raise NotFound
-        version = self.find(record.version_id)
+        version = find_version_if_stored(resource, record.version_id)
         seen = self.request.GET.get(SEEN)
         return self.page(
             "review/review.html",
@@ -344,7 +296,7 @@ class ReviewPage(DifferencesPage):
             missing=""
             if self.is_over
             else missing_in_words(record.missing, record.outcome.changes_requested_by),
-            stuck=stuck(record) if version is not None else "",
+            stuck=explain_missing_reviewers(record) if version is not None else "",
             approvals="" if self.is_over else missing_in_words(record.missing, ()),
             people=list_people(record, self.caller),
             may_decide=version is not None and may_decide(record, self.caller),
@@ -360,7 +312,7 @@ class ReviewPage(DifferencesPage):
             else None,
             **self.addresses(),
             **self.news(resource, version),
-            **(self.compared(resource, version) if version is not None else {}),
+            **(self.compare(resource, version) if version is not None else {}),
         )
 
     def addresses(self) -> dict[str, str]:
@@ -376,21 +328,21 @@ class ReviewPage(DifferencesPage):
         }
 
     def news(self, resource: VersionedResource, version: Snapshot | None) -> dict[str, Any]:
-        """Return what has happened since the person last looked, with the changes between the versions.
+        """Return the news since the person last looked, with the changes between the versions.
 
-        An update of the open page is no new look.
+        An automatic update of the open page is not a new look.
         """
         if self.request.method != "GET" or "X-Live" in self.request.headers:
             return {}
         since: Since | None = read_news(
             self.review, target_of(resource, self.editor.code), self.caller.user_id
         )
-        before = self.find(since.version_id) if since else None
+        before = find_version_if_stored(resource, since.version_id) if since else None
         if before is None or version is None:
             return {"since": since}
         return {"since": since, "since_version": before, "since_fields": self.effects(before, version)}
 
-    def compared(self, resource: VersionedResource, version: Snapshot) -> dict[str, Any]:
+    def compare(self, resource: VersionedResource, version: Snapshot) -> dict[str, Any]:
         """Return the changes of the version, and the assembled prompt.
 
         It is compared with the current live version, which publishing would replace; once the review is over,
@@ -398,9 +350,9 @@ class ReviewPage(DifferencesPage):
         """
         began_with = self.review.base_version_id
         is_live = version.version_id == resource.active_id
-        before = self.find(began_with) if self.is_over or is_live else resource.active
+        before = find_version_if_stored(resource, began_with) if self.is_over or is_live else resource.active
         fields = self.effects(before, version)
-        preview, errors = assembled(self, version)
+        preview, errors = assemble_preview(self, version)
         nothing = _("The code") if self.code_agent else _("Nothing live")
         return {
             "invisible": [translated(notice.message) for notice in invisible_characters(version.config)],
@@ -431,9 +383,10 @@ class ReviewPage(DifferencesPage):
         """Whether the person can move the review, change the reviewers, or close it."""
         return not self.is_over and self.may(Right.SAVE)
 
-    def again(self, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
-        """Show the page again, with a message; the keyboard goes on from the heading of the review."""
-        return self.go(f"{self.own()}#review-title", message, level=level)
+    @property
+    def title_address(self) -> str:
+        """The address of the page, with the focus on the heading of the review."""
+        return f"{self.own()}#review-title"
 
 
 class VerdictPage(ReviewPage):
@@ -459,58 +412,59 @@ class VerdictPage(ReviewPage):
                 body=body,
                 by=self.caller,
             )
-        except Conflict as error:
-            return self.again(translated(error.message), level=messages.ERROR)
-        except Forbidden as error:
-            self.require(Right.PUBLISH)
-            return self.again(translated(error.message), level=messages.ERROR)
+        except (Conflict, Forbidden) as error:
+            if isinstance(error, Forbidden):
+                self.require(Right.PUBLISH)
+            return self.go(self.title_address, translated(error.message), level=messages.ERROR)
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
             return self.show(status=400, typed=body, problems=problems)
-        # The focus goes on at the beginning of the review, and not of the page; or on the page with the form.
-        address = safe_next_url(request, f"{self.own()}#review-title")
+        address = safe_next_url(request, self.title_address)
         return self.go(address, messages_by_verdict[VerdictValue(verdict)])
 
 
-class ChangePage(ReviewPage):
+class ChangePage(ActionPage, ReviewPage):
     """Moves a review to a newer version, changes the reviewers, or closes it."""
 
     http_method_names = ("post",)
+    refusals = (Conflict, Invalid)
 
-    def post(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
+    @property
+    def back_address(self) -> str:
+        return self.title_address
+
+    def act(self) -> str:
         """Perform the button's action."""
         self.require(Right.SAVE)
-        given = request.POST
-        changes: dict[str, dict[str, Any]] = {
-            "move": {"version_id": given.get("version", "")},
-            "people": {"reviewers": reviewers_in(given)},
-            "close": {"is_closed": True},
-            "reopen": {"is_closed": False},
-        }
-        done = {
-            "move": _("Review moved to the newer version."),
-            "people": _("Reviewers added. They are notified."),
-            "close": _("Review closed."),
-            "reopen": _("Review reopened."),
-        }
-        do = given.get("undo") or given.get("do", "")
-        if do not in changes:
-            raise NotFound
-        try:
-            Reviews.current().change(self.review.id, by=self.caller, **changes[do])
-        except Conflict as error:
-            return self.again(translated(error.message), level=messages.ERROR)
-        except Invalid as error:
-            problem = "; ".join(translated(issue.message) for issue in error.issues)
-            return self.again(
-                _("Nothing was changed: it %(problem)s.") % {"problem": problem}, level=messages.ERROR
-            )
-        if do == "close":
-            return self.again(with_undo(done[do], self.own("review_change"), "reopen"))
-        return self.again(done[do])
+        fields = self.request.POST
+        do = fields.get("undo") or fields.get("do", "")
+        changes: dict[str, Any]
+        match do:
+            case "move":
+                changes = {"version_id": fields.get("version", "")}
+                message = _("Review moved to the newer version.")
+            case "people":
+                changes = {"reviewers": reviewers_in(fields)}
+                message = _("Reviewers added. They are notified.")
+            case "close":
+                changes = {"is_closed": True}
+                message = with_undo(_("Review closed."), self.own("review_change"), "reopen")
+            case "reopen":
+                changes = {"is_closed": False}
+                message = _("Review reopened.")
+            case _:
+                raise NotFound
+        Reviews.current().change(self.review.id, by=self.caller, **changes)
+        return message
+
+    def refusal_in_words(self, error: Any) -> str:
+        if not isinstance(error, Invalid):
+            return super().refusal_in_words(error)
+        problem = "; ".join(translated(issue.message) for issue in error.issues)
+        return _("Nothing was changed: it %(problem)s.") % {"problem": problem}
 
 
-def assembled(page: ResourcePage, version: Snapshot) -> tuple[Preview | None, Sequence[Issue]]:
+def assemble_preview(page: ResourcePage, version: Snapshot) -> tuple[Preview | None, Sequence[Issue]]:
     """Return the prompt that publishing the version would serve, or its errors."""
     try:
         if page.kind.is_shown:
@@ -521,9 +475,48 @@ def assembled(page: ResourcePage, version: Snapshot) -> tuple[Preview | None, Se
         explanation = page.editor.agent.explain(page.resource_id, selector, context={}, by=page.caller)
     except Invalid as error:
         return None, error.issues
-    except NotFound:  # code leaves the instructions to the editor, and the version has none
+    except NotFound:  # the code omits the instructions, and the version has none
         return None, []
     return Preview.of(explanation, blocks_on_page(page.effective(version), page.caller)), []
+
+
+def unmet_in_words(required: int, reviewers: int) -> str:
+    """Return a warning if too few people can approve; empty if they are enough for any author."""
+    if reviewers > required:
+        return ""
+    there = ngettext(
+        "Only %(count)s person can approve versions here.",
+        "Only %(count)s people can approve versions here.",
+        reviewers,
+    ) % {"count": reviewers}
+    consequence = _("A version that one of them saved cannot get the approvals that it needs.")
+    if reviewers < required:
+        consequence = _("No version can get the approvals that it needs.")
+    return f"{there} {consequence}"
+
+
+def policy_in_words(required: int, bypass: str) -> list[str]:
+    """Return a policy as sentences."""
+    if not required:
+        return [_("Versions need no approval here: everyone with the right to publish can publish at once.")]
+    needs = ngettext(
+        "Each version needs one approval from a publisher and no open change requests.",
+        "Each version needs %(count)s approvals from publishers and no open change requests.",
+        required,
+    )
+    exempt = (
+        _("An admin may publish without a review, and has to say why.")
+        if bypass == Bypass.ADMIN
+        else _("No one is exempt, admins included.")
+    )
+    return [
+        needs % {"count": required},
+        _(
+            "People who made one of the changes cannot approve them. "
+            "What was live before may go live again at once."
+        ),
+        exempt,
+    ]
 
 
 BYPASSES: Final = (
@@ -533,7 +526,7 @@ BYPASSES: Final = (
 
 
 class PolicyForm(forms.Form):
-    """How many approvals a version needs, and who may bypass them."""
+    """The number of approvals that a version needs, and the people who can bypass them."""
 
     required = forms.TypedChoiceField(
         label=gettext_lazy("Approvals before a version goes live"),
@@ -544,52 +537,45 @@ class PolicyForm(forms.Form):
     bypass = forms.ChoiceField(label=gettext_lazy("Who may publish without approval"), choices=BYPASSES)
 
 
-class PolicyPage(WorkspacePage):
+class PolicyPage(FormPage, WorkspacePage):
     """The policy in words, and for admins a form."""
 
     asks_password_again = True
     tab = "review_policy"
     right = Right.READ_DRAFTS
+    form_class = PolicyForm
+    template = "review/policy.html"
+    title = gettext_lazy("Review policy")
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show the policy."""
-        policy = self._policy()
-        return self.show(PolicyForm(initial={"required": policy.required, "bypass": policy.bypass}), policy)
+    @cached_property
+    def policy(self) -> ReviewPolicy:
+        """The policy of the workspace."""
+        policy: ReviewPolicy = self.editor.review_policy.get(self.workspace.pk, by=self.caller)
+        return policy
 
-    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Change the policy, and show it again."""
-        form = PolicyForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, self._policy(), status=400)
-        try:
-            self.editor.review_policy.set(self.workspace_id, by=self.caller, **form.cleaned_data)
-        except Invalid as error:
-            add_errors(form, error)
-            return self.show(form, self._policy(), status=400)
+    def initial(self) -> dict[str, Any]:
+        return {"required": self.policy.required, "bypass": self.policy.bypass}
+
+    def save(self, form: PolicyForm) -> HttpResponse:
+        self.editor.review_policy.set(self.workspace_id, by=self.caller, **form.cleaned_data)
         message = _("Saved. It applies to everything that goes live from now on.")
         return self.go(self.address("review_policy"), message)
 
-    def _policy(self) -> ReviewPolicy:
-        found: ReviewPolicy = self.editor.review_policy.get(self.workspace.pk, by=self.caller)
-        return found
-
-    def _reviewers(self) -> int:
-        """Return how many people may approve here: members who may publish, and superusers."""
-        members = Membership.objects.filter(
-            workspace=self.workspace.pk, role__in=roles_with(Right.PUBLISH), is_service=False
-        )
-        people = Q(pk__in=members.values("user")) | Q(is_superuser=True)
-        return get_user_model()._default_manager.filter(people, is_active=True).count()
-
-    def show(self, form: forms.Form, policy: ReviewPolicy, *, status: int = 200) -> HttpResponse:
-        """Return the page."""
-        context: dict[str, Any] = {
-            "form": form,
+    def context(self) -> dict[str, Any]:
+        policy, warning = self.policy, ""
+        if policy.required:
+            # Members who can publish can approve, and superusers.
+            members = Membership.objects.filter(
+                workspace=self.workspace.pk, role__in=roles_with(Right.PUBLISH), is_service=False
+            )
+            reviewers = Q(pk__in=members.values("user")) | Q(is_superuser=True)
+            count = get_user_model()._default_manager.filter(reviewers, is_active=True).count()
+            warning = unmet_in_words(policy.required, count)
+        return {
             "sentences": policy_in_words(policy.required, policy.bypass),
-            "warning": unmet_in_words(policy.required, self._reviewers()) if policy.required else "",
+            "warning": warning,
             "may_change": self.caller.may(Right.ADMINISTER, self.workspace_id),
         }
-        return self.page("review/policy.html", title=_("Review policy"), status=status, **context)
 
 
 urlpatterns = [

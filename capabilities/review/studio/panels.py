@@ -1,4 +1,4 @@
-"""What reviews add to other pages of the studio: panels, lists, notes on the history, For you."""
+"""The additions of reviews to other pages of the studio: panels, lists, notes on the history, For you."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ from capabilities.review.models import (
 from capabilities.review.outcomes import judge_versions, judged_version
 from capabilities.review.policy import ReviewRequired, read_policy
 from capabilities.review.reviews import ReviewRecord, Reviews, ReviewState, read_standings
-from capabilities.review.studio import wording
 from capabilities.review.studio.wording import (
     CHIPS,
     ReviewLine,
     ask_url,
     find_open_review,
+    find_version_if_stored,
     has_decided,
+    list_people,
     may_decide,
     missing_in_words,
-    read_record,
-    requested_changes,
     review_lines,
     review_url,
     state_in_words,
@@ -52,9 +51,10 @@ from studio.kinds import StudioKind
 from studio.named import Place, people, person
 from studio.navigation import MainPage
 from studio.panels import Panel, Slot, VersionOnPage
+from studio.workspaces.views import SHOW
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.errors import Conflict, Invalid, NotFound, VersioningError
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
@@ -116,7 +116,7 @@ EDITING = frozenset({EDIT, "since"})
 """The edit page, and the page that updates its buttons."""
 OWN_PAGE = "review"
 SAYING_WHY = EDITING | {"history", "version", "publish"}
-"""The pages that tell publishers why a version cannot be published."""
+"""The pages that show publishers why a version cannot be published."""
 
 
 def open_reviews(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
@@ -131,7 +131,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     review = find_open_review(shown.resource)
     if review is None:  # it has just ended
         return
-    record = read_record(review)
+    [record] = Reviews.current().records_of([review])
     is_newest = shown.version.version_id == shown.resource.latest_id
     is_deciding = shown.page in DECIDING and shown.version.version_id == record.version_id
     tells_elsewhere = shown.page in SAYING_WHY and Right.PUBLISH in shown.rights
@@ -168,12 +168,35 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         yield Panel(slot=Slot.VERSION, html=render_to_string("review/verdict.html", context))
 
 
+def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Panel]:
+    """Yield the latest requests for changes in the open review, unless they have no effect.
+
+    A request stands below the field that the version under review changed. If it changed several, the
+    request stands at the side of the page.
+    """
+    by_field: dict[str, list[dict[str, Any]]] = {}
+    for reviewer in list_people(record, shown.caller):
+        verdict = reviewer.verdict
+        if verdict is None or verdict.verdict != VerdictValue.REQUEST_CHANGES or verdict.ignored is not None:
+            continue
+        version = find_version_if_stored(shown.resource, verdict.version_id)  # None if it was deleted
+        before = find_version_if_stored(shown.resource, record.base_version_id)
+        changed: list[str] = []
+        if version is not None and before is not None:
+            changed = list(shown.kind.schema.changed(before.config, version.config))
+        field = changed[0] if len(changed) == 1 and changed[0] in shown.fields else ""
+        by_field.setdefault(field, []).append({"verdict": verdict, "version": version})
+    address = review_url(record.resource_kind, record.resource_id, record.id)
+    for field, requests in by_field.items():
+        html = render_to_string("review/requested.html", {"requests": requests, "address": address})
+        slot = Slot.FIELD if field else Slot.ASIDE
+        yield Panel(slot=slot, field=field, html=html, stylesheets=["review/review.css"])
+
+
 MAX_OPEN: Final = 500
 """How many open reviews are considered, newest first."""
 
 
-SHOW: Final = "show"
-"""The parameter of the list of reviews that says which ones to show."""
 WAITING: Final = "waiting"
 QUERY: Final = urlencode({SHOW: WAITING})
 """The query of the list for the reviews that wait for the person."""
@@ -186,7 +209,7 @@ class Waiting:
     returned: Sequence[ReviewRecord] = ()
     """Reviews that they requested, or of their versions, in which a reviewer requested changes."""
     asked: Sequence[ReviewRecord] = ()
-    """Reviews for which they are asked to look, and those that lack an approval that they may give."""
+    """Reviews requested from them, and those that lack an approval that they may give."""
 
     @property
     def all(self) -> list[ReviewRecord]:
@@ -201,7 +224,7 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
     """
     if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
         return Waiting()
-    # Every page says how many there are, and often no review is open: then the rest need not be asked.
+    # Every page shows the number, and often no review is open; then the other queries are skipped.
     if not Review.objects.open().exists():
         return Waiting()
     readable: Any = Reviews.current().list(by=caller, workspace_id=workspace_id).open()
@@ -209,7 +232,7 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
     rows: Sequence[Review] = list(readable.order_by(own_first, "-created_at", "id")[:MAX_OPEN])
     if not rows:
         return Waiting()
-    commented = _commented(rows, caller)
+    commented = _find_commented(rows, caller)
     records: Sequence[ReviewRecord] = Reviews.current().records_of(rows)
     returned, asked = [], []
     for row, record in sorted(
@@ -225,7 +248,7 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
 
 
 def count_for(caller: Caller) -> int:
-    """Return how many reviews wait for a person."""
+    """Return the number of reviews that wait for a person."""
     return len(waiting_for(caller).all)
 
 
@@ -240,7 +263,7 @@ def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool
     return may_decide and record.state is ReviewState.OPEN
 
 
-def _commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
+def _find_commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
     """Return the keys of the reviews on whose resources the person has commented since the request."""
     identities = {row.identity for row in rows}
     own = Comment.objects.filter(author_id=caller.user_id, identity__in=identities)
@@ -329,7 +352,7 @@ def _notes(line: ReviewLine) -> list[str]:
 def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the state of the open reviews, each with a link to it; for callers who may read drafts."""
+    """Return the state of the open reviews, each with a link to it; for callers with access to drafts."""
     readable: Any = Reviews.current().list(by=caller, kind=kind.slug).open()
     rows = [
         row
@@ -346,9 +369,9 @@ def list_notes(
 
 
 def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
-    """Return what the newest versions lack, by the slug of the kind and the id.
+    """Return the missing approvals of the newest versions, by the slug of the kind and the id.
 
-    Workspaces whose drafts the caller may not read are left out.
+    Workspaces whose drafts the caller may not read are omitted.
     """
     waiting = [
         resource
@@ -373,7 +396,7 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
 
 
 def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
-    """Yield the action on waiting drafts for people who may ask for reviews."""
+    """Yield the action on waiting drafts for people who can ask for reviews."""
     if page is ChosenOn.WAITING and caller.scope(Right.SAVE) != frozenset():
         yield Action(title=_("Ask for review…"), address=reverse("studio:ask_for_reviews"))
 
@@ -391,8 +414,8 @@ def notes(
     by_version: defaultdict[str, list[Verdict]] = defaultdict(list)
     for (version_id, _name), verdict in latest.items():
         by_version[version_id].append(verdict)
-    for version_id, given in by_version.items():
-        notes[version_id] += _sentences(given)
+    for version_id, latest_verdicts in by_version.items():
+        notes[version_id] += _sentences(latest_verdicts)
     by_number = {version.number: version.version_id for version in versions if not version.read_only}
     rows = OtherAuthor.objects.about(target).filter(number__in=by_number, suggestion__isnull=False)
     suggesters: defaultdict[str, list[str]] = defaultdict(list)
@@ -407,7 +430,7 @@ def notes(
 
 
 def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[str, SafeString]]:
-    """Yield who published versions without a review, and why, if still logged; one query."""
+    """Yield the people and reasons of publications without a review, if still logged; one query."""
     # Versions in a file or in Git have no such column.
     columns = {version.version_id: getattr(version, "bypassed_by", "?") for version in versions}
     names = {version_id: name for version_id, name in columns.items() if name}
@@ -421,10 +444,10 @@ def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[st
     ).order_by("position")
     for event in events:
         names.pop(event.version_id, None)
-        yield event.version_id, _bypassed(event.actor, str(event.detail.get("reason") or ""))
+        yield event.version_id, _describe_bypass(event.actor, str(event.detail.get("reason") or ""))
     for version_id, name in names.items():
         if name != "?":
-            yield version_id, _bypassed(name, "")
+            yield version_id, _describe_bypass(name, "")
 
 
 def _sentences(verdicts: Sequence[Verdict]) -> Iterable[SafeString]:
@@ -441,12 +464,29 @@ def _sentences(verdicts: Sequence[Verdict]) -> Iterable[SafeString]:
             yield format_html('<a class="link" href="{}">{}</a>', address, words)
 
 
-def _bypassed(actor: str, reason: str) -> SafeString:
+def _describe_bypass(actor: str, reason: str) -> SafeString:
     sentence = _("{who} published it without a review")
     if reason:
         sentence = _("{who} published it without a review: “{reason}”")
-    said = format_html(sentence, who=person(actor, Place.BEGINNING), reason=reason)
-    return format_html("<strong>{}</strong>", said)
+    words = format_html(sentence, who=person(actor, Place.BEGINNING), reason=reason)
+    return format_html("<strong>{}</strong>", words)
+
+
+def find_way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
+    """Return the page of the review, or to ask for one, if approvals are missing; None for other errors."""
+    if not isinstance(error, ReviewRequired):
+        return None
+    if error.review_id is None:
+        return Action(title=_("Ask for review"), address=ask_url(kind, resource_id, error.version_id))
+    return Action(title=_("To the review"), address=review_url(kind.slug, resource_id, error.review_id))
+
+
+def find_event_address(kind: StudioKind, event: Event) -> str:
+    """Return the address of an event's review; empty for other events."""
+    review_id = event.detail.get("reviewId")
+    if not review_id or not event.type.startswith("review."):
+        return ""
+    return kind.address("review", event.resource_id, str(review_id))
 
 
 STUDIO: Final = Extension(
@@ -484,7 +524,7 @@ STUDIO: Final = Extension(
     list_notes=list_notes,
     publish_blockers=publish_blockers,
     chosen=chosen,
-    event_address=wording.of_event,
-    way_out=wording.way_out,
+    event_address=find_event_address,
+    way_out=find_way_out,
     reasons={ReviewRequired.code: gettext_lazy("Publish without a review")},
 )

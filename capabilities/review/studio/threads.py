@@ -1,4 +1,4 @@
-"""Threads of comments as pages show them."""
+"""Threads of comments in the form for pages."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ from versioning.models.querysets import within
 from versioning.models.text_keys import begins
 
 THREADS: Final = 20
-"""How many threads a page shows."""
+"""The number of threads on a page."""
 REPLIES: Final = 5
-"""How many replies of each, the newest."""
+"""The number of newest replies of each thread."""
 MAX_SHOWN: Final = 1000
-"""The maximum length of a comment among others; more is left out."""
+"""The maximum length of a comment among others; more is truncated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownComment:
-    """A comment as a page shows it."""
+    """A comment in the form for pages."""
 
     comment: Comment
     text: str
     left_out: int
-    """How many characters were left out."""
+    """The number of omitted characters."""
     is_own: bool
     mentioned: Container[str] = ()
     """The user names of the people whom it mentions."""
@@ -97,19 +97,9 @@ class ShownComment:
             )
             if name is not None:
                 before, end = text[end : match.start()], match.start() + len(name) + 1
-                shown = person_name(name, Place.NAMED)
-                pieces.append(format_html('{}<strong class="mention">@{}</strong>', before, shown))
+                display_name = person_name(name, Place.NAMED)
+                pieces.append(format_html('{}<strong class="mention">@{}</strong>', before, display_name))
         return format_html("{}{}", SafeString("".join(pieces)), text[end:])
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether the text was changed."""
-        return self.comment.updated_at != self.comment.created_at
-
-    @property
-    def state(self) -> str:
-        """What changes whenever the text of the comment does."""
-        return self.comment.updated_at.isoformat()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +109,7 @@ class Thread:
     first: ShownComment
     replies: Sequence[ShownComment]
     earlier: int
-    """How many earlier replies are not shown."""
+    """The number of earlier replies that are not shown."""
     field: str
     """The name of its field; empty for the version as a whole."""
     place: str
@@ -137,11 +127,6 @@ class Thread:
         """The comment that begins it."""
         return self.first.comment
 
-    @property
-    def is_resolved(self) -> bool:
-        """Whether it is resolved."""
-        return self.comment.resolved_at is not None
-
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadPage:
@@ -152,7 +137,7 @@ class ThreadPage:
     """The page number, from 1."""
     pages: int
     open: int
-    """How many threads are open."""
+    """The number of open threads."""
     resolved: int
 
 
@@ -170,7 +155,7 @@ class Viewpoint:
     def page(self, target: Target, number: int = 1) -> ThreadPage:
         """Return a page of the threads that concern the version; takes five queries.
 
-        These are the threads on it, and open ones on earlier versions; of the latest version, all.
+        These are the threads on it and open ones on earlier versions; for the latest version, all threads.
         """
         resource, version = self.resource, self.version
         rows = Comment.objects.about(target).filter(parent=None)
@@ -187,12 +172,12 @@ class Viewpoint:
         pages = -(-counted["all"] // THREADS)
         number = min(max(number, 1), pages)
         ordered = rows.order_by(F("resolved_at").asc(nulls_first=True), "created_at", "pk")
-        found = list(ordered[(number - 1) * THREADS : number * THREADS])
-        replies = _newest_replies(found)
-        prefetch_related_objects([*found, *chain.from_iterable(replies.values())], "mentioned")
-        stored, content = self._stored(found), Content(self.version.config if self.version else {})
+        threads = list(ordered[(number - 1) * THREADS : number * THREADS])
+        replies = _newest_replies(threads)
+        prefetch_related_objects([*threads, *chain.from_iterable(replies.values())], "mentioned")
+        stored, content = self._find_stored(threads), Content(self.version.config if self.version else {})
         return ThreadPage(
-            threads=[self._thread(first, replies.get(first.pk, []), stored, content) for first in found],
+            threads=[self._thread(first, replies.get(first.pk, []), stored, content) for first in threads],
             number=number,
             pages=pages,
             open=counted["open"],
@@ -201,22 +186,24 @@ class Viewpoint:
 
     def whole(self, first: Comment) -> Thread:
         """Return one thread without its replies."""
-        return self._thread(first, [], self._stored([first]), None, longest=len(first.body))
+        return self._thread(first, [], self._find_stored([first]), None, longest=len(first.body))
 
-    def _stored(self, comments: Sequence[Comment]) -> set[str]:
+    def _find_stored(self, comments: Sequence[Comment]) -> set[str]:
         """Return which versions with comments still exist; takes one query."""
-        wanted = {comment.version_id for comment in comments}
-        if self.resource is None or not wanted:
+        version_ids = {comment.version_id for comment in comments}
+        if self.resource is None or not version_ids:
             return set()
-        in_rows = [uuid.UUID(version_id) for version_id in wanted if not version_id.startswith(NOT_IN_A_ROW)]
+        in_rows = [
+            uuid.UUID(version_id) for version_id in version_ids if not version_id.startswith(NOT_IN_A_ROW)
+        ]
         rows = self.resource.versions.filter(pk__in=in_rows).values_list("pk", flat=True) if in_rows else ()
         pointers = self.resource.pointers
-        kept = {
+        outside_rows = {
             version_id
-            for version_id in wanted
+            for version_id in version_ids
             if version_id.startswith(NOT_IN_A_ROW) and pointers and pointers.find(version_id)
         }
-        return {str(row) for row in rows} | kept
+        return {str(row) for row in rows} | outside_rows
 
     def _thread(
         self,
@@ -262,7 +249,7 @@ def where(config: Config, comment: Comment, written_on: Config | None = None) ->
     """Return the place of the words of a comment in a configuration; None if no text has them.
 
     `written_on` is the configuration of the version that was commented on, if it is another one: the words
-    are followed from there. If it is unknown, the text and the line that the comment names go first.
+    are followed from there. If it is unknown, the text and the line named by the comment are tried first.
     """
     if not comment.quote or not comment.field:
         return None
@@ -283,7 +270,7 @@ def commentable(version: Snapshot) -> list[tuple[str, str]]:
 
 
 def said_in(comment: Comment, longest: int) -> str:
-    """Return the text of a comment without the block of a suggestion, which it says in a sentence instead."""
+    """Return the text of a comment with the block of a suggestion replaced by a sentence."""
     remark, wording = split_suggestion(comment.body)
     return shortened(remark or _("Suggested wording: {wording}").format(wording=wording), longest)
 
@@ -317,7 +304,7 @@ EDIT: Final = "edit"
 PARAMETER: Final = "comments"
 """The query parameter with the page number of the threads."""
 EXCERPT: Final = 300
-"""How many characters of a comment are shown where its words are marked."""
+"""The number of characters of a comment that are shown at its marked words."""
 FILES: Final[dict[str, Any]] = {
     "stylesheets": ["review/comments.css"],
     "scripts": ["review/comments.js", "review/mentions.js"],
@@ -348,7 +335,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         if shown.page == EDIT:
             template, context = "review/comments/count.html", {"count": _open_in(own), "name": name}
         else:
-            template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
+            template, context = "review/comments/field.html", {**common, "name": name, **_by_state(own)}
             context["field_title"] = words_of(name).title
         html = render_to_string(template, context, request=shown.request)
         marks = _marks(shown, own) if own and shown.page == EDIT else ()
@@ -357,7 +344,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     beside = [thread for thread in page.threads if thread.field in fields]
     context = {
         **common,
-        **_sorted(others),
+        **_by_state(others),
         "earlier_address": _page_address(shown.request, page, page.number - 1),
         "later_address": _page_address(shown.request, page, page.number + 1),
         "threads": page,
@@ -372,9 +359,9 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
     """Return the words that open threads quote, where the configuration still has them; at most one query."""
     config = shown.version.config
-    current = [thread for thread in threads if not thread.is_resolved and not thread.is_outdated]
+    current = [thread for thread in threads if thread.comment.resolved_at is None and not thread.is_outdated]
     written_on = _configs(shown, [thread.comment for thread in current])
-    found = []
+    marks = []
     for thread in current:
         comment = thread.comment
         place = where(config, comment, written_on.get(comment.version_id))
@@ -387,19 +374,19 @@ def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
                 path=place.path,
                 words=comment.quote,
                 line=place.line,
-                start=len(before.encode("utf-16-le", "surrogatepass")) // 2,  # as JavaScript counts
+                start=len(before.encode("utf-16-le", "surrogatepass")) // 2,  # in JavaScript's units
                 by=author,
                 says=says,
                 address=address,
             )
-            found.append(mark)
-    return found
+            marks.append(mark)
+    return marks
 
 
 def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Config]:
     """Return the configurations of earlier versions with comments whose words have to be followed, by id."""
     config = shown.version.config
-    wanted = {
+    version_ids = {
         comment.version_id
         for comment in comments
         if comment.version_id != shown.version.version_id
@@ -407,26 +394,26 @@ def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Con
         and len(occurrences(config, top(config, comment.field), comment.quote)) > 1
     }
     pointers = shown.resource.pointers
-    found = {
+    configs = {
         version_id: version.config
-        for version_id in wanted
+        for version_id in version_ids
         if pointers and (version := pointers.find(version_id))
     }
-    in_rows = wanted - found.keys() if shown.resource.is_stored else ()
+    in_rows = version_ids - configs.keys() if shown.resource.is_stored else ()
     ids = [UUID(row) for row in in_rows if not row.startswith(NOT_IN_A_ROW)]
     rows = shown.resource.versions.filter(pk__in=ids).only("pk", "config_json") if ids else ()
-    return found | {version.version_id: version.config for version in rows}
+    return configs | {version.version_id: version.config for version in rows}
 
 
-def _sorted(threads: list[Thread]) -> dict[str, list[Thread]]:
+def _by_state(threads: list[Thread]) -> dict[str, list[Thread]]:
     return {
-        "open": [thread for thread in threads if not thread.is_resolved],
-        "resolved": [thread for thread in threads if thread.is_resolved],
+        "open": [thread for thread in threads if thread.comment.resolved_at is None],
+        "resolved": [thread for thread in threads if thread.comment.resolved_at is not None],
     }
 
 
 def _open_in(threads: list[Thread]) -> int:
-    return sum(not thread.is_resolved for thread in threads)
+    return sum(thread.comment.resolved_at is None for thread in threads)
 
 
 def _page_address(request: HttpRequest, page: ThreadPage, number: int) -> str:
@@ -440,7 +427,7 @@ def _page_address(request: HttpRequest, page: ThreadPage, number: int) -> str:
 
 _COUNTED: Final = 100
 _EXCERPT: Final = 300
-"""How many characters of a comment are shown."""
+"""The number of characters of a comment that are shown."""
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
@@ -462,7 +449,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
 def waiting_for(caller: Caller) -> list[Comment]:
     """Return the last comments of the open threads that wait for the person, newest first; one statement.
 
-    These are the threads that they began, that mention them, and those about what they saved last.
+    These are the threads that they began, that mention them, and those about versions that they saved last.
     """
     if caller.user_id is None:
         return []

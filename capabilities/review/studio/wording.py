@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.template.loader import render_to_string
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from capabilities.review.models import Bypass, Review, VerdictValue
 from capabilities.review.outcomes import Ignored
-from capabilities.review.policy import ReviewRequired, read_policy, summarize_missing
-from capabilities.review.reviews import ReviewRecord, Reviews, ReviewState, VerdictRecord
-from studio.extensions import Action
+from capabilities.review.policy import read_policy, summarize_missing
+from capabilities.review.reviews import ReviewRecord, ReviewState, VerdictRecord
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import names_of
-from studio.panels import Panel, Slot, VersionOnPage
 from studio.translation import translated
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, roles_with
-from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.errors import NotFound
 from versioning.domain.snapshots import Snapshot
-from versioning.models import Event, Membership, VersionedResource
+from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import username_lookup
 from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
@@ -78,47 +75,8 @@ def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wordin
 
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
-    """Return what a version still needs to go live, in a sentence or two; empty if nothing."""
+    """Return the missing approvals of a version, in a sentence or two; empty if none is missing."""
     return translated(summarize_missing(missing, changes_requested_by))
-
-
-def unmet_in_words(required: int, reviewers: int) -> str:
-    """Return a warning if too few people may approve; empty if they are enough, whoever saved the version."""
-    if reviewers > required:
-        return ""
-    there = ngettext(
-        "Only %(count)s person can approve versions here.",
-        "Only %(count)s people can approve versions here.",
-        reviewers,
-    ) % {"count": reviewers}
-    consequence = _("A version that one of them saved cannot get the approvals that it needs.")
-    if reviewers < required:
-        consequence = _("No version can get the approvals that it needs.")
-    return f"{there} {consequence}"
-
-
-def policy_in_words(required: int, bypass: str) -> list[str]:
-    """Return a policy as sentences."""
-    if not required:
-        return [_("Versions need no approval here: everyone with the right to publish can publish at once.")]
-    needs = ngettext(
-        "Each version needs one approval from a publisher and no open change requests.",
-        "Each version needs %(count)s approvals from publishers and no open change requests.",
-        required,
-    )
-    exempt = (
-        _("An admin may publish without a review, and has to say why.")
-        if bypass == Bypass.ADMIN
-        else _("No one is exempt, admins included.")
-    )
-    return [
-        needs % {"count": required},
-        _(
-            "People who made one of the changes cannot approve them. "
-            "What was live before may go live again at once."
-        ),
-        exempt,
-    ]
 
 
 def review_url(kind_slug: str, resource_id: str, review_id: object, page: str = "review") -> str:
@@ -131,24 +89,7 @@ def ask_url(kind: StudioKind, resource_id: str, version_id: str) -> str:
     return f"{kind.address('review_ask', resource_id)}?{urlencode({'version': version_id})}"
 
 
-def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
-    """Return the page of the review, or to ask for one, if approvals are missing; None for other errors."""
-    if not isinstance(error, ReviewRequired):
-        return None
-    if error.review_id is None:
-        return Action(title=_("Ask for review"), address=ask_url(kind, resource_id, error.version_id))
-    return Action(title=_("To the review"), address=review_url(kind.slug, resource_id, error.review_id))
-
-
-def of_event(kind: StudioKind, event: Event) -> str:
-    """Return the address of an event's review; empty for other events."""
-    review_id = event.detail.get("reviewId")
-    if not review_id or not event.type.startswith("review."):
-        return ""
-    return kind.address("review", event.resource_id, str(review_id))
-
-
-_ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
+ENDED: Final = (ReviewState.PUBLISHED, ReviewState.CLOSED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,19 +103,16 @@ class ReviewLine:
 
     @property
     def kind(self) -> StudioKind:
-        """The kind of its resource."""
         return KINDS_BY_SLUG[self.record.resource_kind]
 
     @property
     def state(self) -> Wording:
-        """Its state."""
         record = self.record
         return state_in_words(record.state, record.version_number, outdated=record.outdated)
 
     @property
     def is_over(self) -> bool:
-        """Whether it is published or closed."""
-        return self.record.state in _ENDED
+        return self.record.state in ENDED
 
     @property
     def missing(self) -> str:
@@ -193,7 +131,7 @@ class Person:
     why_not: str = ""
     """Why the verdict does not count; empty if it does, or there is none."""
     earlier: str = ""
-    """What the person did, if it was about an earlier version; instead of the verdict in a word."""
+    """The person's verdict on an earlier version, instead of the verdict in a word."""
     is_you: bool = False
     """Whether it is the reader: then the words are those of a sentence that begins with “You”."""
 
@@ -238,7 +176,7 @@ def list_people(record: ReviewRecord, caller: Caller) -> list[Person]:
 
 
 def _earlier(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
-    """Return what was decided about an earlier version and does not count for this one."""
+    """Return the verdict on an earlier version, which does not count for this one."""
     is_of_this = verdict is None or verdict.version_id == record.version_id
     if verdict is None or is_of_this or verdict.counts or verdict.ignored is not None:
         return ""
@@ -269,7 +207,7 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
 def may_decide(record: ReviewRecord, caller: Caller) -> bool:
     """Return whether to offer the buttons of a verdict to the caller; the verb decides."""
     is_own = caller.user_id in record.outcome.authors
-    return record.state not in _ENDED and not is_own and caller.may(Right.PUBLISH, record.workspace_id)
+    return record.state not in ENDED and not is_own and caller.may(Right.PUBLISH, record.workspace_id)
 
 
 def has_decided(record: ReviewRecord, caller: Caller) -> bool:
@@ -277,9 +215,9 @@ def has_decided(record: ReviewRecord, caller: Caller) -> bool:
     return any(verdict.account_id == caller.user_id and verdict.counts for verdict in record.verdicts)
 
 
-def stuck(record: ReviewRecord) -> str:
+def explain_missing_reviewers(record: ReviewRecord) -> str:
     """Return why too few members can approve an open review's version; empty if enough can, at one query."""
-    if not record.missing or record.state in _ENDED:
+    if not record.missing or record.state in ENDED:
         return ""
     members = Membership.objects.filter(
         workspace=record.workspace_id,
@@ -289,17 +227,17 @@ def stuck(record: ReviewRecord) -> str:
     )
     authors: Any = record.outcome.authors
     members = members.exclude(user__in=authors)
-    left = members.exclude(**{f"{username_lookup('user')}__in": record.outcome.approved_by}).count()
-    if left >= record.missing:
+    others = members.exclude(**{f"{username_lookup('user')}__in": record.outcome.approved_by}).count()
+    if others >= record.missing:
         return ""
     number = record.version_number
     sentence = _("No other member can approve version %(number)s.") % {"number": number}
-    if left:
+    if others:
         sentence = ngettext(
             "Only %(count)s other member can approve version %(number)s.",
             "Only %(count)s other members can approve version %(number)s.",
-            left,
-        ) % {"count": left, "number": number}
+            others,
+        ) % {"count": others, "number": number}
     remedy = _("Another person with the right to publish has to join the workspace.")
     if read_policy(record.workspace_id).bypass == Bypass.ADMIN:
         remedy = _("An admin can publish it without a review.")
@@ -311,39 +249,9 @@ def find_open_review(resource: VersionedResource) -> Review | None:
     return Review.objects.open().about(target_of(resource, get_editor().code)).first()
 
 
-def read_record(review: Review) -> ReviewRecord:
-    """Return a review in its current state."""
-    [record] = Reviews.current().records_of([review])
-    return record
-
-
-def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Panel]:
-    """Yield the latest requests for changes in the open review, unless they have no effect.
-
-    A request stands below the field that the version under review changed. If it changed several, the
-    request stands at the side of the page.
-    """
-    by_field: dict[str, list[dict[str, Any]]] = {}
-    for person in list_people(record, shown.caller):
-        verdict = person.verdict
-        if verdict is None or verdict.verdict != VerdictValue.REQUEST_CHANGES or verdict.ignored is not None:
-            continue
-        version = _find(shown.resource, verdict.version_id)  # None if it was deleted
-        before = _find(shown.resource, record.base_version_id)
-        changed: list[str] = []
-        if version is not None and before is not None:
-            changed = list(shown.kind.schema.changed(before.config, version.config))
-        field = changed[0] if len(changed) == 1 and changed[0] in shown.fields else ""
-        by_field.setdefault(field, []).append({"verdict": verdict, "version": version})
-    address = review_url(record.resource_kind, record.resource_id, record.id)
-    for field, requests in by_field.items():
-        html = render_to_string("review/requested.html", {"requests": requests, "address": address})
-        slot = Slot.FIELD if field else Slot.ASIDE
-        yield Panel(slot=slot, field=field, html=html, stylesheets=["review/review.css"])
-
-
-def _find(resource: VersionedResource, version_id: str | None) -> Snapshot | None:
-    if not version_id:
+def find_version_if_stored(resource: VersionedResource | None, version_id: str | None) -> Snapshot | None:
+    """Return a version of a resource; None if it was deleted, or none is given."""
+    if resource is None or not version_id:
         return None
     try:
         version: Snapshot = find_version(resource, version_id)

@@ -37,7 +37,9 @@ class FeedbackCreate(RequestSchema):
 
     run_id: NotEmpty = UNCHANGED
     resource: ReferencedResource = UNCHANGED
-    version_id: Annotated[NotEmpty | None, Field(description="Null for what code defines.")] = UNCHANGED
+    version_id: Annotated[NotEmpty | None, Field(description="Null for the version defined in code.")] = (
+        UNCHANGED
+    )
     arm: NotEmpty = UNCHANGED
     name: Annotated[NotEmpty, limits(Feedback.name)]
     value: Annotated[Any, Described(Value)]
@@ -79,7 +81,7 @@ class SummaryAnswer(ResponseSchema):
 
 
 class FeedbackSummary(ResponseSchema):
-    """The feedback, summed up."""
+    """The summary of the feedback."""
 
     summary: Annotated[list[SummaryAnswer], Source(lambda found: found)]
 
@@ -133,7 +135,7 @@ class FeedbackViewSet(EditorViewSet):
         """Give feedback on an answer."""
         given = FeedbackCreate.read_arguments(request)
         if "run_id" in given and ("version_id" in given or "arm" in given):
-            raise Invalid.field("runId", "already says which version and which arm it was")
+            raise Invalid.field("runId", "already determines the version and the arm")
         if "run_id" not in given and "version_id" not in given:
             raise Invalid.field("versionId", "is required, unless runId is given")
         resource = given.pop("resource", None)

@@ -31,7 +31,7 @@ Value = float | str | bool
 MAX_NUMBER: Final = 2**53
 """From this number on, some programs cannot represent JSON numbers exactly."""
 ATTEMPTS: Final = 3
-"""How often to look for a run that another process may be about to write."""
+"""The number of lookups for a run that another process may be about to write."""
 
 
 class About(NamedTuple):
@@ -43,7 +43,7 @@ class About(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """The feedback, and whether it had already been given."""
+    """The feedback, and whether it already existed."""
 
     feedback: Feedback
     is_new: bool
@@ -64,7 +64,7 @@ def give(
 ) -> Given:
     """Give feedback on a version, by the run that served it or directly.
 
-    By a run it is about the called agent, unless `about` names another resource of the run. Everyone who may
+    By a run it is about the called agent, unless `about` names another resource of the run. Everyone who can
     run the agent may give feedback. Repeating an `external_id` changes nothing. Raises `NotFound`,
     `Forbidden` and `Invalid`.
     """
@@ -105,7 +105,7 @@ def give(
         known = Feedback.objects.filter(workspace=resource.workspace_id, external_id=external_id).first()
         if external_id is None or known is None:
             raise
-        # Who may not read feedback is told no more than what they sent.
+        # Callers who cannot read feedback get back only what they sent.
         may_read = known.author_id == by.user_id or by.may(Right.READ_DRAFTS, known.workspace_id)
         is_readable = may_read and by.covers(known.resource_id)
         given.pk, given.created_at = known.pk, known.created_at

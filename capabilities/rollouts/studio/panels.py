@@ -1,8 +1,8 @@
-"""Panels about the rollout of a resource, the button to start one, and the filter of lists."""
+"""Panels about the rollout of a resource, and the button to start one."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from django.db.models import QuerySet
@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.arms import Arm
 
@@ -24,12 +24,8 @@ from studio.extensions import Extension, ResourceTab, VersionButton
 from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller, Right
-from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.catalog.criteria import Viewer, among
-from versioning.editor.catalog.filters import Filter
 from versioning.models import VersionedResource
-from versioning.models.querysets import within
 
 STYLESHEETS: Final = ["experiments/experiments.css"]
 WITH_STRIP: Final = frozenset(
@@ -80,20 +76,20 @@ def notes(
 def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the running shares, and the runs of the last days; for callers who may read drafts."""
+    """Return the running shares, and the runs of the last days; for callers with access to drafts."""
     ids = [
         resource_id
         for resource_id, workspace_id in resources.items()
         if caller.may(Right.READ_DRAFTS, workspace_id)
     ]
-    found: dict[str, list[SafeString]] = {resource_id: [] for resource_id in ids}
+    notes: dict[str, list[SafeString]] = {resource_id: [] for resource_id in ids}
     running = Rollout.objects.running().filter(kind=kind.slug, resource_id__in=ids)
     for rollout in running:
-        found[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]
+        notes[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]
     for one, days in runs_of_many(kind.slug, ids, timezone.now().date() - DAYS).items():
         context = {"chart": Chart.of(days), "days": MAX_DAYS}
-        found[one].append(render_to_string("experiments/spark.html", context))
-    return found
+        notes[one].append(render_to_string("experiments/spark.html", context))
+    return notes
 
 
 def _chip(arm: Arm, rollout: Rollout) -> SafeString:
@@ -101,18 +97,6 @@ def _chip(arm: Arm, rollout: Rollout) -> SafeString:
     return format_html('<a class="chip chip-published" href="{}">{}</a>', rollouts.address(rollout), message)
 
 
-def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
-    running = Rollout.objects.running().filter(kind=kind.slug).order_by()
-    readable = running.filter(within("workspace", viewer.caller.scope(Right.READ_DRAFTS)))
-    return list(readable.values_list("resource_id", flat=True))
-
-
-FILTER: Final = Filter(
-    criterion=among(_on_a_share),
-    field="share",
-    choices=[("running", gettext_lazy("In a rollout"))],
-    is_quick=True,
-)
 STUDIO: Final = Extension(
     resource_urls="capabilities.rollouts.studio.urls.resource_urls",
     resource_tabs=[

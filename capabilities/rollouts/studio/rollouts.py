@@ -46,12 +46,12 @@ from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.pages import FormPage, add_errors
+from studio.pages import ActionPage, FormPage, add_errors
 from studio.publishing.views import obstacle_to
-from studio.resources.base import ResourcePage
-from studio.translation import reference_to, title_of, translated
+from studio.resources.base import ResourcePage, VersionFormPage
+from studio.translation import reference_to, title_of
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound, VersioningError
+from versioning.domain.errors import Conflict, Forbidden, Invalid, Message, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import is_uuid
 from versioning.models import Event, VersionedResource, WorkerHeartbeat, events
@@ -79,7 +79,7 @@ def event_address(kind: StudioKind, event: Event) -> str:
 
 ALL: Final = 10_000
 LATEST: Final = 1000
-"""How many of the latest runs of the installation are read to find out whether the key is sent."""
+"""The number of the installation's latest runs that are read to see whether the key is sent."""
 MIN_RUNS: Final = 10
 UNLIKELY: Final = 0.01
 
@@ -103,7 +103,7 @@ class Numbers:
     cost: str = ""
     """The mean cost of a run, estimated; empty if it is unknown."""
     feedback: Sequence[tuple[Summary, Sequence[tuple[str, Rate]]]] = ()
-    """The feedback by name; and its words, with how often each was given."""
+    """The feedback by name; and its words with their frequencies."""
     chart: Chart | None = None
 
     @property
@@ -141,7 +141,7 @@ def count_arms(rollout: Rollout, resource: VersionedResource, caller: Caller) ->
 
 
 def compare_in_words(arm: Numbers, live: Numbers) -> str:
-    """Return in a sentence how often an arm fails, compared with the live version; empty without runs."""
+    """Return a sentence that compares an arm's failures with the live version's; empty without runs."""
     here, there = arm.errors, live.errors
     if here is None or there is None:
         return ""
@@ -171,9 +171,9 @@ def compare_in_words(arm: Numbers, live: Numbers) -> str:
 
 
 def runs_without_key(rollout: Rollout) -> int:
-    """Return how many runs since the last change of the shares were in no arm, if no request sends the key.
+    """Return the number of runs in no arm since the last change of the shares, if no request sends the key.
 
-    Return 0 otherwise. With the key, so many runs outside all arms would happen in one of 100 rollouts.
+    Return 0 otherwise. With the key, this many runs outside all arms would occur in one of 100 rollouts.
     """
     share = sum(arm.weight for arm in rollout.placed_arms) / ALL
     rows = ServedRun.objects.filter(created_at__gte=rollout.started_at).order_by("-created_at")
@@ -276,7 +276,7 @@ FIELDS: Final = {
 }
 """Maps fields of the API to form fields."""
 LOCAL: Final = "%Y-%m-%dT%H:%M"
-"""As the browser's control for a day and a time has it."""
+"""The format of the browser's control for a day and a time."""
 ARM: Final = pgettext_lazy("variant", "new")
 """The default name of an arm."""
 
@@ -335,7 +335,7 @@ class ShareForm(forms.Form):
 
     @property
     def main(self) -> list[forms.BoundField]:
-        """The fields that are always seen, besides the share."""
+        """The fields that are always visible, besides the share."""
         return [self["key"], self["name"]]
 
     @property
@@ -348,7 +348,7 @@ class ShareForm(forms.Form):
         return any(at.errors or at.value() for _share, at in self.step_fields)
 
     def clean_key(self) -> str:
-        """Refuse what is no path, so that the page shows this together with other errors."""
+        """Refuse an invalid path, so that the page shows this together with other errors."""
         key: str = self.cleaned_data["key"].strip()
         try:
             refuse_path("bucketBy", key)
@@ -357,7 +357,7 @@ class ShareForm(forms.Form):
         return key
 
     def clean_name(self) -> str:
-        """Refuse what is no name of a variant, as above."""
+        """Refuse an invalid name of a variant, as above."""
         name: str = self.cleaned_data["name"].strip()
         if problem := label_problem(name):
             add_errors(self, Invalid.field("name", problem))
@@ -381,11 +381,11 @@ class ShareForm(forms.Form):
 
     @property
     def steps(self) -> list[Step]:
-        given = self.cleaned_data
+        fields = self.cleaned_data
         return [
-            Step(weight=int(given[f"step_{n}_share"] * PER_CENT), run_at=at)
+            Step(weight=int(fields[f"step_{n}_share"] * PER_CENT), run_at=at)
             for n in (1, 2)
-            if (at := given[f"step_{n}_at"]) is not None
+            if (at := fields[f"step_{n}_at"]) is not None
         ]
 
     def arm(self, version_id: str) -> Arm:
@@ -426,11 +426,11 @@ STEP_STATES: Final = {
     StepState.CANCELLED.value: pgettext_lazy("step", "cancelled"),
 }
 EARLIER: Final = 20
-"""How many earlier rollouts the page lists."""
+"""The number of earlier rollouts on the page."""
 
 
 class OneRollout(ResourcePage):
-    """A page about one rollout of the resource, for people who may read its drafts."""
+    """A page about one rollout of the resource, for people who can read its drafts."""
 
     tab = "rollouts"
     right = Right.READ_DRAFTS
@@ -451,7 +451,7 @@ class OneRollout(ResourcePage):
         return self.resource
 
     def failed(self, error: VersioningError) -> HttpResponse:
-        """Go back to a rollout that has ended, which another person did in the meantime."""
+        """Go back to a rollout that another person has ended in the meantime."""
         if isinstance(error, RolloutEnded):
             return self.go(address(self.rollout), error.message)
         return super().failed(error)
@@ -468,7 +468,7 @@ class OneRollout(ResourcePage):
             resource_id=rollout.resource_id,
             detail__rolloutId=str(rollout.pk),
         )
-        # None as well where the log no longer knows it.
+        # Also None if it was pruned from the log.
         ending = None if is_running else endings.order_by("-position").first()
         others = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
         others = others.filter(identity=rollout.identity).exclude(pk=rollout.pk)[:EARLIER]
@@ -505,7 +505,7 @@ class OneRollout(ResourcePage):
 
 class RolloutPage(OneRollout):
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.listen(self.scope)
         return self.show_rollout()
 
 
@@ -531,28 +531,34 @@ class LatestRolloutPage(RolloutPage):
         return super().show_rollout(status=status, **context)
 
 
-class Target(OneRollout, FormPage):
-    """The target of a form on the page of a rollout."""
+class Target(OneRollout):
+    """The target of a button on the page of a rollout."""
 
     right = Right.PUBLISH
-    form_name: str
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         return self.go(address(self.rollout))
+
+
+class FormTarget(Target, FormPage):
+    """The target of a form on the page of a rollout, which shows its errors."""
+
+    title = ""
+    form_name: str
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         return self.show_rollout(status=status, **{self.form_name: form}, **context)
 
 
-class WeightsPage(Target):
+class WeightsPage(FormTarget):
     form_name = "weights_form"
 
     @property
     def error_fields(self) -> Mapping[str, str]:
         return {f"arms.{n}.weight": f"share_{n}" for n in range(len(self.rollout.placed_arms))}
 
-    def form(self, *data: Any) -> WeightsForm:
-        return WeightsForm(*data, arms=self.rollout.placed_arms)
+    def form(self, data: Any = None) -> WeightsForm:
+        return WeightsForm(data, arms=self.rollout.placed_arms)
 
     def save(self, form: WeightsForm) -> HttpResponse:
         try:
@@ -560,21 +566,20 @@ class WeightsPage(Target):
         except RolloutEnded:
             raise
         except (Conflict, Forbidden) as error:  # of the gate
-            form.add_error(None, translated(error.message))
-            return self.show(form, status=400)
+            return self.refuse(form, error.message)
         message = gettext("Share changed: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
         return self.go(address(changed), message)
 
 
 class StepsPage(Target):
-    """Cancels the steps that still wait."""
+    """Cancels the pending steps."""
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         RolloutStep.objects.of(self.rollout).cancel()
         return self.go(address(self.rollout), gettext("Steps cancelled. The share stays as it is."))
 
 
-class StopPage(Target):
+class StopPage(FormTarget):
     """Stops a rollout: everyone gets the live version."""
 
     form_name = "stop_form"
@@ -585,10 +590,12 @@ class StopPage(Target):
         return self.go(address(self.rollout), gettext("Rollout stopped. Everyone gets the live version."))
 
 
-class CompletePage(OneRollout, DifferencesPage):
-    """Shows what changes for everyone else, and makes the version of an arm live."""
+class CompletePage(ActionPage, OneRollout, DifferencesPage):
+    """Shows the effect for everyone else, and makes the version of an arm live."""
 
     right = Right.PUBLISH
+    template = "experiments/complete.html"
+    done_page = "history"
 
     @cached_property
     def arm(self) -> Arm:
@@ -598,22 +605,26 @@ class CompletePage(OneRollout, DifferencesPage):
             raise NotFound
         return arms[self.kwargs["arm"]]
 
-    @property
+    @cached_property
     def version(self) -> Snapshot:
         resolved = self.collection.version(self.resource_id, self.arm.version_id, by=self.caller)
         version: Snapshot = resolved.version
         return version
 
-    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        return self.ask()
+    @property
+    def title(self) -> str:
+        return gettext("Make “%(arm)s” live?") % {"arm": self.arm.name}
+
+    @property
+    def back_address(self) -> str:
+        return address(self.rollout)
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Make it live, unless another version went live since the page was opened."""
         if request.POST.get("live", "") != (self.stored.active_id or ""):
             return self.ask(status=409, is_changed=True)
-        version = self.version
         try:
-            Rollouts.current().complete(str(self.rollout.pk), self.arm.name, by=self.caller)
+            return super().post(request, **ids)
         except RolloutEnded:
             raise
         except (Invalid, Conflict):
@@ -621,50 +632,53 @@ class CompletePage(OneRollout, DifferencesPage):
         except Forbidden:
             self.require(Right.PUBLISH)
             return self.ask(status=403)
-        return self.back("history", gettext("%(version)s is live.") % {"version": title_of(version)})
 
-    def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
+    def act(self) -> str:
+        version = self.version
+        Rollouts.current().complete(str(self.rollout.pk), self.arm.name, by=self.caller)
+        return gettext("%(version)s is live.") % {"version": title_of(version)}
+
+    def context(self) -> dict[str, Any]:
         version, live = self.version, self.stored.active
         fields = self.effects(live, version)
-        return self.page(
-            "experiments/complete.html",
-            title=gettext("Make “%(arm)s” live?") % {"arm": self.arm.name},
-            status=status,
-            rollout=self.rollout,
-            is_running=self.rollout.state == State.RUNNING,
-            version=version,
-            version_title=reference_to(version),
-            live=live,
-            live_title=title_of(live) if live else "",
-            before_title=title_of(live) if live else gettext("Nothing live"),
-            after_title=title_of(version),
-            fields=fields,
-            unchanged=unchanged_titles(fields, self.effective(version)),
-            obstacle=obstacle_to(self.stored, version, self.caller, {END_ROLLOUT: True}),
-            back_address=address(self.rollout),
-            **context,
-        )
+        return {
+            "rollout": self.rollout,
+            "is_running": self.rollout.state == State.RUNNING,
+            "version": version,
+            "version_title": reference_to(version),
+            "live": live,
+            "live_title": title_of(live) if live else "",
+            "before_title": title_of(live) if live else gettext("Nothing live"),
+            "after_title": title_of(version),
+            "fields": fields,
+            "unchanged": unchanged_titles(fields, self.effective(version)),
+            "obstacle": obstacle_to(self.stored, version, self.caller, {END_ROLLOUT: True}),
+        }
 
 
-class SharePage(FormPage, ResourcePage):
+class SharePage(FormPage, VersionFormPage):
     """Starts a rollout of one version."""
 
-    tab = "history"
     form_class = ShareForm
+    nothing_stored = Message("Nothing has been saved yet, so there is nothing to roll out.")
     error_fields = FIELDS
     template = "experiments/share.html"
 
-    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        """Show the form, with the key of the last rollout in the workspace."""
-        self.require(Right.PUBLISH)
-        last = Rollout.objects.filter(workspace=self.workspace_id).order_by("-started_at").first()
-        return self.show(ShareForm(initial={"key": last.bucket_by} if last else None))
-
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        self.require(Right.PUBLISH)
+        form = self.form(request.POST)
         if self.version.version_id == self.stored.active_id:
-            return self.show(ShareForm(request.POST), status=409)
+            return self.show(form, status=409)
         return super().post(request, **ids)
+
+    def initial(self) -> dict[str, Any]:
+        """Return the key of the last rollout in the workspace."""
+        last = Rollout.objects.filter(workspace=self.workspace_id).order_by("-started_at").first()
+        return {"key": last.bucket_by} if last else {}
+
+    def form(self, data: Any = None) -> ShareForm:
+        self.require(Right.PUBLISH)
+        form: ShareForm = super().form(data)
+        return form
 
     def save(self, form: ShareForm) -> HttpResponse:
         arm = form.arm(self.version.version_id)
@@ -684,21 +698,6 @@ class SharePage(FormPage, ResourcePage):
         message = gettext("Rollout started: %(version)s for %(share)s%% of the requests.")
         words = {"version": reference_to(self.version), "share": percent(arm.weight)}
         return self.go(address(started), message % words)
-
-    @property
-    def stored(self) -> VersionedResource:
-        """The resource; raises `NotFound` if only code defines the agent: there is nothing to try."""
-        if self.with_history is None:
-            raise NotFound("Nothing has been saved yet, so there is nothing to roll out.")
-        return self.with_history
-
-    @cached_property
-    def version(self) -> Snapshot:
-        """The version to try, by default the latest."""
-        data = self.request.POST if self.request.method == "POST" else self.request.GET
-        version_id = data.get("version") or self.stored.current.version_id
-        version: Snapshot = self.collection.version(self.resource_id, version_id, by=self.caller).version
-        return version
 
     @property
     def title(self) -> str:

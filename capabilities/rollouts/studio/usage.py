@@ -1,4 +1,4 @@
-"""Which versions are still used, to check before deleting or pruning them, and what people say of answers."""
+"""The use of versions, to check before deleting or pruning them, and feedback on answers."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class Chart:
 
 
 ARMS: Final = {"evaluation": gettext_lazy("Experiment")}
-"""What the runs under a name that is not an arm of a rollout were for."""
+"""The purposes of runs under names that are not arms of a rollout."""
 NEWEST: Final = 20
-"""How much feedback the page shows."""
+"""The maximum number of feedback entries on the page."""
 
 
 class UsagePage(ResourcePage):
@@ -119,7 +119,7 @@ class UsagePage(ResourcePage):
         names = dict(keys.values_list("prefix", "name")) if prefixes else {}
         feedback = []
         for row in Feedbacks.current().list(self.kind.slug, self.resource_id, by=self.caller)[:NEWEST]:
-            # What an application's action on it gets; what was asked is not stored.
+            # The data for an application's action on it; the question is not stored.
             known = {
                 "name": row.name,
                 "value": row.value,

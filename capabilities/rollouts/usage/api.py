@@ -35,7 +35,7 @@ class UsageReport(RequestSchema):
     """The usage of an application that calls the model itself."""
 
     resource: ReferencedResource
-    version_id: Annotated[NotEmpty | None, Field(description="Null for what code defines.")]
+    version_id: Annotated[NotEmpty | None, Field(description="Null for the version defined in code.")]
     arm: NotEmpty = UNCHANGED
     runs: _NUMBER
     errors: _NUMBER = UNCHANGED

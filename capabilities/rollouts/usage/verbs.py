@@ -31,7 +31,7 @@ from versioning.verbs import Verbs
 
 Row = TypeVar("Row", bound=Model)
 REPORTED_FOR: Final = datetime.timedelta(days=30)
-"""How long viewers may report usage of versions that were active, or of arms of rollouts."""
+"""The time for which viewers may report usage of formerly active versions and of arms of rollouts."""
 
 
 def report(
@@ -46,7 +46,7 @@ def report(
 ) -> None:
     """Add an application's usage of a version; `sums` are those of `Usage`.
 
-    Everyone who may read the resource may report usage of recently served versions: the active one, former
+    Everyone who can read the resource may report usage of recently served versions: the active one, former
     ones, and the arms of its rollouts. Other versions require the right to read drafts. Raises `NotFound`,
     `Forbidden`, and `Invalid` for an unknown version, and for an arm that it was never in.
     """
@@ -62,7 +62,7 @@ def report(
 def _cost_reported(
     usage: Verbs, resource: VersionedResource, version_id: str, sums: Mapping[str, int]
 ) -> Decimal | None:
-    """Return what reported tokens cost with the model of the version; None if it names no single one."""
+    """Return the cost of reported tokens with the model of the version; None if it names no single one."""
     tokens = [sums.get(name, 0) for name in ("input_tokens", "output_tokens")]
     if not resource.kind.is_run or not any(tokens):
         return None
@@ -146,7 +146,7 @@ def _rows(
 
 
 def total_dollars(row: Mapping[str, Any]) -> Decimal | None:
-    """Return the cost of a row of `summed`; None where the price of one run is unknown."""
+    """Return the cost of a row of `summed`; None if the price of one run is unknown."""
     is_known = not row["sum_unpriced_runs"] and row["prices_until"] is not None
     return from_billionths(row["sum_cost"]) if is_known else None
 
@@ -170,9 +170,9 @@ def version_reported_by(
     """Return the id of the reported version, empty for the code; raises as `report` does."""
     if version_id is None:
         if not is_defined_in_code(resource.kind.slug, resource.pk):
-            raise Invalid.field("versionId", "may be null only for what code defines")
+            raise Invalid.field("versionId", "may be null only for a version defined in code")
         if arm:
-            raise Invalid.field("arm", "needs a version: an arm cannot hold what code defines")
+            raise Invalid.field("arm", "needs a version: an arm cannot have the version defined in code")
         return ""
     try:
         version = find_version(resource, version_id)
@@ -188,7 +188,7 @@ def version_reported_by(
 
 
 def _in_arm_until(resource: VersionedResource, version_id: str, arm: str) -> datetime.datetime | None:
-    """Return until when a version was in an arm; None if it never was."""
+    """Return the time until which a version was in an arm; None if it never was."""
     rollouts = Rollout.objects.filter(kind=resource.kind.slug, resource_id=resource.pk)
     ends = [
         rollout.ended_at or timezone.now()
@@ -204,7 +204,7 @@ def _in_arm_until(resource: VersionedResource, version_id: str, arm: str) -> dat
 def _active_until(
     resource: VersionedResource, version_id: str, log: EventLog, by: Caller
 ) -> datetime.datetime | None:
-    """Return until when a version was active, according to the log; None if it never was."""
+    """Return the time until which a version was active, according to the log; None if it never was."""
     if version_id == resource.active_id:
         return timezone.now()
     periods = live_periods(log, resource, by=by).by_version.get(version_id, ())

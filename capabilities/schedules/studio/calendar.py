@@ -1,4 +1,4 @@
-"""The calendar of a workspace, or of all: what will go live, and what did."""
+"""The calendar of a workspace, or of all: future and past publications."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from capabilities.schedules.studio.panels import (
     change_url,
     in_short,
     list_reasons,
-    release_url,
     repeat_url,
     schedule_chip,
     twice,
@@ -53,10 +52,10 @@ class Entry:
 
     moment: datetime.datetime
     given: str = ""
-    """The time as given, if that was in another zone than that of the page."""
+    """The time as given, if its zone differs from the page's."""
     name: str
     address: str
-    """The address of its subject; empty if that is not there for the caller."""
+    """The address of its subject; empty if the caller cannot see that."""
     workspace_name: str = ""
     """The name of its workspace, in a calendar of several."""
     what: str
@@ -91,19 +90,19 @@ def list_entries(
     upcoming_only: bool = False,
     workspaces: Mapping[str, str] | None = None,
 ) -> tuple[list[Entry], bool]:
-    """Return the entries of a period by time, and whether some were left out.
+    """Return the entries of a period by time, and whether some were omitted.
 
     They are of one workspace, or of all whose drafts the caller may read; `workspaces` are the names to show.
     The number of queries does not depend on the number of entries.
     """
-    listed = Schedules.current().list(workspace_id=workspace_id, by=caller).exclude(state=State.CANCELLED)
-    listed = listed.filter(run_at__gte=period.begin, run_at__lt=period.end)
+    rows = Schedules.current().list(workspace_id=workspace_id, by=caller).exclude(state=State.CANCELLED)
+    rows = rows.filter(run_at__gte=period.begin, run_at__lt=period.end)
     if upcoming_only:
-        listed = listed.waiting()
-    schedules = list(listed.order_by("run_at", "pk")[: MAX_ENTRIES + 1])
+        rows = rows.waiting()
+    schedules = list(rows.order_by("run_at", "pk")[: MAX_ENTRIES + 1])
     events = [] if upcoming_only else _list_events(workspace_id, period, caller)
     is_cut = max(len(schedules), len(events)) > MAX_ENTRIES
-    # A schedule's entry also shows what went live with it.
+    # A schedule's entry also shows the result.
     done = [schedule for schedule in schedules if schedule.state == State.DONE]
     ids = {str(schedule.pk) for schedule in done}
     published = {str(schedule.release_id) for schedule in done if schedule.release_id}
@@ -131,7 +130,7 @@ def _list_events(workspace_id: str | None, period: Period, caller: Caller) -> li
     then = Q(created_at__gte=period.begin, created_at__lt=period.end, type__in=(*MOVES, RELEASED))
     # Resources that go live with a release are covered by the release's entry.
     alone = Q(detail__releaseId__isnull=True) | Q(type=RELEASED)
-    # Events about public agents of other workspaces are visible, too.
+    # Events about public agents of other workspaces are also visible.
     own = within("workspace_id", caller.scope(Right.READ_DRAFTS))
     page = get_editor().event.page(
         before=2**62, limit=MAX_ENTRIES + 1, where=then & alone & own, workspace_id=workspace_id, by=caller
@@ -205,7 +204,7 @@ class _EntryMaker:
             title = self.titles.get(release_id)
             if title is None:
                 return _("A release"), ""
-            return _("Release “%(title)s”") % {"title": title}, release_url(workspace_id, release_id)
+            return _("Release “%(title)s”") % {"title": title}, address("release", workspace_id, release_id)
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""
@@ -216,9 +215,9 @@ DAY: Final = datetime.timedelta(days=1)
 WEEK: Final = datetime.timedelta(days=7)
 LIST: Final = "list"
 MAX_IN_CELL: Final = 5
-"""How many entries the grid shows per day; the list shows all."""
+"""The number of entries per day on the grid; the list shows all."""
 MAX_IN_PAST: Final = 2
-"""How many of a day that is over."""
+"""The number for a past day."""
 _MONTH: Final = re.compile(r"(20\d{2})-(0[1-9]|1[0-2])")
 
 
@@ -242,7 +241,7 @@ class Day:
 
     @property
     def others(self) -> int:
-        """How many entries the grid leaves out."""
+        """The number of entries that the grid omits."""
         return len(self.entries) - len(self.first_entries)
 
     @property

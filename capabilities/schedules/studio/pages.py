@@ -26,7 +26,6 @@ from capabilities.schedules.studio.panels import (
     in_short,
     list_warnings,
     read_plan,
-    release_url,
     twice,
     when_element,
     will_happen,
@@ -39,18 +38,18 @@ from studio.extensions import Extension, WorkspaceTab
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import resource_name
 from studio.navigation import MainPage
+from studio.pages import FormPage
 from studio.publishing.views import obstacle_to
-from studio.resources.base import ResourcePage
-from studio.translation import message_of, reference_to, title_of, translated
+from studio.resources.base import VersionFormPage
+from studio.translation import message_of, reference_to, title_of, translated, translated_at_field
 from studio.views import safe_next_url, with_undo
-from studio.workspaces.views import WorkspacePage, add_errors
+from studio.workspaces.views import WorkspacePage
 from versioning.domain.access import Right
-from versioning.domain.errors import Conflict, Invalid, NotFound
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.uuids import parse_uuid
 from versioning.domain.zones import MAX_NAME, known_zones, offered_zones
 from versioning.editor.timeline import Timeline
-from versioning.models import VersionedResource, WorkerHeartbeat
+from versioning.models import WorkerHeartbeat
 
 DAY: Final = datetime.timedelta(days=1)
 
@@ -60,7 +59,7 @@ class Preset(NamedTuple):
 
     name: str
     local_time: str
-    """As the browser's control for a day and a time has it: `2026-12-24T09:00`."""
+    """In the format of the browser's control for a day and a time: `2026-12-24T09:00`."""
     day: str
     """Its day in words."""
 
@@ -113,10 +112,6 @@ class TimeForm(forms.Form):
             time_zone=self.cleaned_data["time_zone"].strip(),
         )
 
-    def add(self, error: Invalid) -> None:
-        """Add the editor's errors to their fields."""
-        add_errors(self, error, **{"runAt": "local_time", "then.versionId": "then"})
-
 
 class ForceForm(TimeForm):
     """A time, and whether other versions may be live by then."""
@@ -159,187 +154,151 @@ OFFERED: Final = 50
 """The maximum number of versions to go back to in a form, newest first."""
 
 
-class SchedulePage(ResourcePage):
-    """When to publish a version and, optionally, until when."""
+class TimePage(FormPage):
+    """A page with a form for a time."""
 
-    tab = "history"
+    error_fields = {
+        "localTime": "local_time",
+        "runAt": "local_time",
+        "timeZone": "time_zone",
+        "then.versionId": "then",
+    }
 
-    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the form."""
+    def initial(self) -> dict[str, Any]:
+        """Return the values in the address, and the time zone of the page."""
+        query = self.request.GET
+        zone = query.get("time_zone") or current_zone()
+        return {"time_zone": zone, "force": query.get("force") == "on"}
+
+    def context(self) -> dict[str, Any]:
+        return {"zones": offered_zones(), "silence": WorkerHeartbeat.objects.silence()}
+
+    def confirm(self, schedule: Schedule, address: str) -> HttpResponse:
+        """Redirect with a message about a new schedule; if it would fail, a warning that says why."""
+        Schedules.current().judge([schedule])
+        sentences = [will_happen(schedule), twice(schedule), *list_warnings(schedule)]
+        message = format_html_join(" ", "{}", ([sentence] for sentence in sentences if sentence))
+        return self.go(address, message, level=messages.WARNING if schedule.problems else messages.SUCCESS)
+
+
+class SchedulePage(TimePage, VersionFormPage):
+    """The form for the time to publish a version and, optionally, the end."""
+
+    template = "schedules/ask.html"
+    nothing_stored = Message("Nothing has been saved yet, so there is nothing to publish.")
+
+    @property
+    def title(self) -> str:
+        return _("Schedule %(version)s") % {"version": reference_to(self.version)}
+
+    def form(self, data: Any = None) -> ScheduleForm:
         self.require(Right.PUBLISH)
-        return self.show(self.version(request.GET.get("version")), initial=_filled_in(request))
+        return ScheduleForm(data, initial=self.initial(), versions=self._choices)
 
-    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Schedule it, with a message about the time; after an error, show the form again."""
-        self.require(Right.PUBLISH)
-        version = self.version(request.POST.get("version"))
-        form = self._form(data=request.POST)
-        if not form.is_valid():
-            return self.show(version, form=form, status=400)
-        if request.POST.get("live", "") != (self.found.active_id or ""):
-            return self.show(version, form=form, status=409, is_changed=True)
-        try:
-            made = self._scheduled(version, form)
-        except Invalid as error:
-            form.add(error)
-            return self.show(version, form=form, status=400)
-        message, level = _confirmation(made)
-        return self.back("history", message, level=level)
+    @cached_property
+    def _choices(self) -> list[tuple[str, str]]:
+        """The versions to go back to, as `Version 3: Say who will answer`: the live one, then the newest."""
+        live = self.stored.active
+        history = self.collection.versions(self.resource_id, by=self.caller)
+        entries: Any = Timeline(self.stored, history.versions)[:OFFERED]
+        others = [entry.version for entry in entries if entry.version.version_id != self.stored.active_id]
+        choices = []
+        for version in [*([live] if live else []), *others]:
+            message = message_of(version)
+            title = title_of(version)
+            choices.append((version.version_id, f"{title}: {message}" if message else title))
+        return choices
 
-    def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
-        """Schedule it, expecting the version that is currently forecast to be live.
-
-        Raises `Invalid` for a time and if the forecast says that this very version is live then.
-        """
+    def save(self, form: ScheduleForm) -> HttpResponse:
+        """Schedule it, expecting the version that is currently forecast to be live."""
+        if self.request.POST.get("live", "") != (self.stored.active_id or ""):
+            return self.show(form, status=409, is_changed=True)
         run_at = form.times.begin().run_at
-        expects = read_plan(self.found).live_at(run_at, self.found.active_id)
-        if expects == version.version_id and not form.ending:
+        expects = read_plan(self.stored).live_at(run_at, self.stored.active_id)
+        if expects == self.version.version_id and not form.ending:
             raise Invalid.field("", "This version is live at that time already.", code="unchanged")
-        return Schedules.current().create(
+        schedule = Schedules.current().create(
             self.kind.slug,
             self.resource_id,
             form.times,
-            version_id=version.version_id,
+            version_id=self.version.version_id,
             expects=expects,
             force=form.cleaned_data["force"],
             by=self.caller,
             **form.ending,
         )
+        return self.confirm(schedule, self.address("history"))
 
-    @property
-    def found(self) -> VersionedResource:
-        """The resource; raises `NotFound` if only code defines the agent: there is nothing to schedule."""
-        if self.with_history is None:
-            raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
-        return self.with_history
-
-    def version(self, version_id: str | None) -> Snapshot:
-        """Return the version to schedule, by default the latest."""
-        wanted = version_id or self.found.current.version_id
-        version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
-        return version
-
-    def _form(self, **given: Any) -> ScheduleForm:
-        return ScheduleForm(**given, versions=self._choices)
-
-    @cached_property
-    def _choices(self) -> list[tuple[str, str]]:
-        """The versions to go back to: first the live one, then the newest."""
-        history = self.collection.versions(self.resource_id, by=self.caller)
-        entries: Any = Timeline(self.found, history.versions)[:OFFERED]
-        others = [entry.version for entry in entries if entry.version.version_id != self.found.active_id]
-        found = [*([self.found.active] if self.found.active else []), *others]
-        return [(version.version_id, _choice(version)) for version in found]
-
-    def show(
-        self,
-        version: Snapshot,
-        *,
-        form: ScheduleForm | None = None,
-        initial: dict[str, Any] | None = None,
-        status: int = 200,
-        is_changed: bool = False,
-    ) -> HttpResponse:
-        """Return the form."""
-        live, at = self.found.active, None
-        if form is not None and form.is_valid():
+    def show(self, form: ScheduleForm, *, status: int = 200, **context: Any) -> HttpResponse:
+        version, live, run_at = self.version, self.stored.active, None
+        if form.is_valid():
             with suppress(Invalid):
-                at = form.times.begin().run_at
-        return self.page(
-            "schedules/ask.html",
-            title=_("Schedule %(version)s") % {"version": reference_to(version)},
+                run_at = form.times.begin().run_at
+        return super().show(
+            form,
             status=status,
-            form=form or self._form(initial=initial),
             version=version,
             live=live,
             live_title=title_of(live) if live else "",
-            is_live=version.version_id == self.found.active_id,
-            is_changed=is_changed,
-            obstacle=obstacle_to(self.found, version, self.caller, at=at),
-            zones=offered_zones(),
-            silence=WorkerHeartbeat.objects.silence(),
+            is_live=version.version_id == self.stored.active_id,
+            obstacle=obstacle_to(self.stored, version, self.caller, at=run_at),
             panels=self.panels("schedule", version),
             back_address=self.address("publish") + f"?version={version.version_id}",
+            **context,
         )
 
 
-class ReleaseSchedulePage(WorkspacePage):
+class ReleaseSchedulePage(TimePage, WorkspacePage):
     """When to publish a release."""
 
     tab = "releases"
     right = Right.PUBLISH
+    form_class = ForceForm
+    template = "schedules/ask_release.html"
 
-    def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
-        """Show the form."""
-        found = self.release(release)
-        return self._scheduled(found) or self.show(ForceForm(initial=_filled_in(request)), found)
+    @cached_property
+    def release(self) -> Release:
+        """The release; raises `NotFound` if it belongs to another workspace."""
+        release_id = parse_uuid(self.kwargs["release"])
+        release = Release.objects.filter(pk=release_id, workspace=self.workspace).first()
+        if release is None:
+            raise NotFound
+        return release
 
-    def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
-        """Schedule it, and show the release; after an error, show the form again."""
-        found, form = self.release(release), ForceForm(request.POST)
-        scheduled = self._scheduled(found)
-        if scheduled is not None:
-            return scheduled
-        if not form.is_valid():
-            return self.show(form, found, status=400)
-        try:
-            made = Schedules.current().create_for_release(
-                str(found.pk), form.times, force=form.cleaned_data["force"], by=self.caller
-            )
-        except Invalid as error:
-            form.add(error)
-            return self.show(form, found, status=400)
-        except Conflict as error:  # it was just published
-            form.add(Invalid.field("", error.message))
-            return self.show(form, found, status=409)
-        message, level = _confirmation(made)
-        return self.go(release_url(self.workspace_id, str(found.pk)), message, level=level)
+    @property
+    def release_address(self) -> str:
+        return self.address("release", str(self.release.pk))
 
-    def _scheduled(self, release: Release) -> HttpResponse | None:
+    @property
+    def title(self) -> str:
+        return _("Schedule the release “%(title)s”") % {"title": self.release.title}
+
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
+        return self.return_if_scheduled() or super().get(request, **ids)
+
+    def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
+        return self.return_if_scheduled() or super().post(request, **ids)
+
+    def return_if_scheduled(self) -> HttpResponse | None:
         """Return to a release that is scheduled already: a second schedule could only fail."""
-        if not Schedule.objects.waiting().filter(release_id=release.pk, workspace=self.workspace).exists():
+        waiting = Schedule.objects.waiting()
+        if not waiting.filter(release_id=self.release.pk, workspace=self.workspace).exists():
             return None
         message = _("This release is already scheduled. Change the time of that schedule, or cancel it.")
-        return self.go(release_url(self.workspace_id, str(release.pk)), message, level=messages.ERROR)
+        return self.go(self.release_address, message, level=messages.ERROR)
 
-    def release(self, release_id: str) -> Release:
-        """Return a release of this workspace; raises `NotFound`."""
-        found = Release.objects.filter(pk=parse_uuid(release_id), workspace=self.workspace).first()
-        if found is None:
-            raise NotFound
-        return found
+    def save(self, form: ForceForm) -> HttpResponse:
+        try:
+            schedule = Schedules.current().create_for_release(
+                str(self.release.pk), form.times, force=form.cleaned_data["force"], by=self.caller
+            )
+        except Conflict as error:  # it was just published
+            form.add_error(None, translated_at_field(error.message))
+            return self.show(form, status=409)
+        return self.confirm(schedule, self.release_address)
 
-    def show(self, form: ForceForm, release: Release, *, status: int = 200) -> HttpResponse:
-        """Return the form."""
-        return self.page(
-            "schedules/ask_release.html",
-            title=_("Schedule the release “%(title)s”") % {"title": release.title},
-            status=status,
-            form=form,
-            zones=offered_zones(),
-            silence=WorkerHeartbeat.objects.silence(),
-            back_address=release_url(self.workspace_id, str(release.pk)),
-        )
-
-
-def _filled_in(request: HttpRequest) -> dict[str, Any]:
-    """Return a form's initial values: from its address, and the zone of the page."""
-    zone = request.GET.get("time_zone") or current_zone()
-    return {"time_zone": zone, "force": request.GET.get("force") == "on"}
-
-
-def _choice(version: Snapshot) -> str:
-    """Return a version as a choice: `Version 3: Say who will answer`."""
-    message = message_of(version)
-    return f"{title_of(version)}: {message}" if message else title_of(version)
-
-
-def _confirmation(schedule: Schedule) -> tuple[str, int]:
-    """Return the message about a new schedule and its level; if it would fail, a warning that says why."""
-    Schedules.current().judge([schedule])
-    level = messages.WARNING if schedule.problems else messages.SUCCESS
-    sentences = [will_happen(schedule), twice(schedule), *list_warnings(schedule)]
-    return format_html_join(" ", "{}", ([sentence] for sentence in sentences if sentence)), level
+    def context(self) -> dict[str, Any]:
+        return {**super().context(), "back_address": self.release_address}
 
 
 class OneSchedulePage(WorkspacePage):
@@ -348,70 +307,66 @@ class OneSchedulePage(WorkspacePage):
     tab = "calendar"
     right = Right.PUBLISH
 
-    def find(self, schedule_id: str) -> Schedule:
-        """Return the schedule; raises `NotFound` for another workspace, even if the caller may read that."""
-        found = Schedules.current().find(schedule_id, by=self.caller)
-        if found.workspace_id != self.workspace.pk:
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The schedule; raises `NotFound` for another workspace, even if the caller may read that."""
+        schedule = Schedules.current().find(self.kwargs["schedule"], by=self.caller)
+        if schedule.workspace_id != self.workspace.pk:
             raise NotFound
-        return found
+        return schedule
 
-    def after(self, schedule: Schedule) -> str:
-        """Return the next address: where the person came from, or the calendar."""
+    @property
+    def done_address(self) -> str:
+        """The previous page of the person, or the calendar."""
         return safe_next_url(self.request, self.address("calendar"))
 
-    def ended(self, schedule: Schedule) -> HttpResponse:
-        """Redirect with the message that it is too late."""
-        schedule.refresh_from_db()
+    def report_too_late(self) -> HttpResponse:
+        """Redirect with the message that the schedule has ended."""
+        self.schedule.refresh_from_db()
         message = _("It is too late: this schedule is already %(state)s.") % {
-            "state": schedule.get_state_display().lower()
+            "state": self.schedule.get_state_display().lower()
         }
-        return self.go(self.after(schedule), message, level=messages.WARNING)
+        return self.go(self.done_address, message, level=messages.WARNING)
 
 
-class ChangePage(OneSchedulePage):
+class ChangePage(TimePage, OneSchedulePage):
     """Changes the time of a schedule."""
 
-    def get(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
-        """Show the form."""
-        found = self.find(schedule)
-        if found.state != State.SCHEDULED:
-            return self.ended(found)
-        zone = zone_to_change(found)
-        local = found.run_at.astimezone(zone)
-        initial = {"local_time": f"{local:%Y-%m-%dT%H:%M}", "time_zone": zone.key}
-        return self.show(TimeForm(initial=initial), found)
+    form_class = TimeForm
+    template = "schedules/change.html"
+    title = gettext_lazy("Reschedule")
 
-    def post(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
-        """Change the time, and go back; after an error, show the form again."""
-        found, form = self.find(schedule), TimeForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, found, status=400)
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
+        if self.schedule.state != State.SCHEDULED:
+            return self.report_too_late()
+        return super().get(request, **ids)
+
+    def initial(self) -> dict[str, Any]:
+        zone = zone_to_change(self.schedule)
+        local = self.schedule.run_at.astimezone(zone)
+        return {"local_time": f"{local:%Y-%m-%dT%H:%M}", "time_zone": zone.key}
+
+    def save(self, form: TimeForm) -> HttpResponse:
+        """Change the time, and go back."""
         try:
-            changed = Schedules.current().change(schedule, form.times, by=self.caller)
-        except Invalid as error:
-            form.add(error)
-            return self.show(form, found, status=400)
+            changed = Schedules.current().change(self.kwargs["schedule"], form.times, by=self.caller)
         except ScheduleEnded:
-            return self.ended(found)
+            return self.report_too_late()
         message = format_html(_("It is now scheduled for {when}."), when=when_element(changed))
-        return self.go(self.after(changed), format_html("{} {}", message, twice(changed)))
+        return self.go(self.done_address, format_html("{} {}", message, twice(changed)))
 
-    def show(self, form: TimeForm, schedule: Schedule, *, status: int = 200) -> HttpResponse:
-        """Return the form."""
-        given = self.request.POST or self.request.GET
-        context: dict[str, Any] = {
-            "form": form,
+    def context(self) -> dict[str, Any]:
+        schedule = self.schedule
+        return {
+            **super().context(),
             "schedule": schedule,
             "about": resource_name(schedule.kind, schedule.resource_id) if schedule.kind else _("A release"),
             "in_short": in_short(schedule),
             "warnings": list_warnings(Schedules.current().judge([schedule])[0]),
             "kind": KINDS_BY_SLUG.get(schedule.kind),
-            "next": given.get("next", ""),
-            "zones": offered_zones(),
-            "silence": WorkerHeartbeat.objects.silence(),
+            "next": (self.request.POST or self.request.GET).get("next", ""),
             "back_address": self.address("calendar"),
         }
-        return self.page("schedules/change.html", title=_("Reschedule"), status=status, **context)
 
 
 class CancelPage(OneSchedulePage):
@@ -421,23 +376,22 @@ class CancelPage(OneSchedulePage):
 
     def post(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
         """Cancel it, or schedule it again, and go back."""
-        found = self.find(schedule)
+        schedule_id = str(self.schedule.pk)
         if "undo" in request.POST:
-            back = own_address(self.request.POST["undo"], self.address("calendar"))
+            back = own_address(request.POST["undo"], self.address("calendar"))
             try:
-                made = Schedules.current().repeat(str(found.pk), by=self.caller)
+                repeated = Schedules.current().repeat(schedule_id, by=self.caller)
             except (Invalid, Conflict) as error:
                 problem = error.issues[0].message if isinstance(error, Invalid) else error.message
                 message = _("Not scheduled again: %(problem)s") % {"problem": translated(problem)}
                 return self.go(back, message, level=messages.ERROR)
-            return self.go(back, format_html(_("Scheduled again for {when}."), when=when_element(made)))
+            return self.go(back, format_html(_("Scheduled again for {when}."), when=when_element(repeated)))
         try:
-            Schedules.current().cancel(schedule, by=self.caller)
+            Schedules.current().cancel(schedule_id, by=self.caller)
         except ScheduleEnded:
-            return self.ended(found)
+            return self.report_too_late()
         message = _("Schedule cancelled. Nothing live has changed.")
-        again, back = cancel_url(found), self.after(found)
-        return self.go(back, with_undo(message, again, back))
+        return self.go(self.done_address, with_undo(message, cancel_url(self.schedule), self.done_address))
 
 
 urlpatterns = [
@@ -481,5 +435,5 @@ STUDIO: Final = Extension(
     subject_panels=panels.subject_panels,
     list_notes=panels.list_notes,
     for_you=panels.for_you,
-    event_address=panels.event_url,
+    event_address=panels.find_event_address,
 )

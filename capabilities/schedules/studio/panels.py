@@ -1,4 +1,4 @@
-"""Schedules in sentences and links, and what they add to other pages: strips, lists, For you."""
+"""Schedules in sentences and links, and their additions to other pages: strips, lists, For you."""
 
 from __future__ import annotations
 
@@ -77,16 +77,6 @@ def repeat_url(schedule: Schedule) -> str:
     return f"{form}?{urlencode({'version': schedule.version_id, **filled_in})}"
 
 
-def release_url(workspace_id: str, release_id: str) -> str:
-    """Return the address of the page of a release."""
-    return address("release", workspace_id, release_id)
-
-
-def calendar_url(workspace_id: str) -> str:
-    """Return the address of the calendar of a workspace."""
-    return address("calendar", workspace_id)
-
-
 def change_url(schedule: Schedule) -> str:
     """Return the address of the form to change the time of a schedule."""
     return address("schedule", schedule.workspace_id, str(schedule.pk))
@@ -97,13 +87,13 @@ def cancel_url(schedule: Schedule) -> str:
     return address("schedule_cancel", schedule.workspace_id, str(schedule.pk))
 
 
-def event_url(kind: StudioKind, event: Event) -> str:
+def find_event_address(kind: StudioKind, event: Event) -> str:
     """Return the address of the calendar for an event about a schedule; empty for any other."""
-    return calendar_url(event.workspace_id) if event.type.startswith("schedule.") else ""
+    return address("calendar", event.workspace_id) if event.type.startswith("schedule.") else ""
 
 
 def when(schedule: Schedule) -> str:
-    """Return when a schedule runs, in the zone of the page, which it names, and as it was given.
+    """Return the time of a schedule in the zone of the page, which it names, and as given.
 
     For example `Fri 24 December at 09:00 Europe/Berlin (17:00 Asia/Tokyo)`.
     """
@@ -122,18 +112,18 @@ def when_element(schedule: Schedule) -> SafeString:
 
 
 def as_given(schedule: Schedule) -> str:
-    """Return the local time that a schedule was made for; empty if it is that of the zone of the page.
+    """Return the given local time of a schedule; empty if its zone is that of the page.
 
     It has its day if that is another one on the page: `Sat 25 December at 02:00 Asia/Tokyo`.
     """
     if schedule.time_zone in {"", current_zone()}:
         return ""
-    given = datetime.datetime.fromisoformat(schedule.local_time)
-    if given.date() == local(schedule.run_at).date():
-        return f"{given:%H:%M} {schedule.time_zone}"
+    given_time = datetime.datetime.fromisoformat(schedule.local_time)
+    if given_time.date() == local(schedule.run_at).date():
+        return f"{given_time:%H:%M} {schedule.time_zone}"
     return _("%(day)s at %(time)s %(zone)s") % {
-        "day": day_in_words(given.date()),
-        "time": f"{given:%H:%M}",
+        "day": day_in_words(given_time.date()),
+        "time": f"{given_time:%H:%M}",
         "zone": schedule.time_zone,
     }
 
@@ -144,7 +134,7 @@ def zone_to_change(schedule: Schedule) -> ZoneInfo:
 
 
 def twice(schedule: Schedule) -> str:
-    """Return which of two times it is if the local time exists twice; otherwise empty."""
+    """Return a note for a local time that exists twice; otherwise empty."""
     if not schedule.is_ambiguous:
         return ""
     message = _("%(time)s exists twice that night, because the clocks are put back; this is the first.")
@@ -188,7 +178,7 @@ def version_link(schedule: Schedule) -> SafeString:
 
 
 def will_happen(schedule: Schedule, title: str = "") -> SafeString:
-    """Return what a waiting schedule will do, on a page about its resource or its release.
+    """Return the sentence about a pending schedule, on a page about its resource or its release.
 
     `title` is that of the release, on a page about one of the resources in it.
     """
@@ -210,7 +200,7 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
 
 
 def did_not_happen(schedule: Schedule) -> SafeString:
-    """Return what a failed or missed schedule should have done, on the page of its resource or release."""
+    """Return the sentence about a failed or missed schedule, on the page of its resource or release."""
     if schedule.release_id is not None:
         return format_html(_("It did not go live on {when}."), when=when_element(schedule))
     if schedule.action == Action.UNPUBLISH:
@@ -221,7 +211,7 @@ def did_not_happen(schedule: Schedule) -> SafeString:
 
 
 def in_short(schedule: Schedule) -> str:
-    """Return what a schedule does, next to the name of its subject: `version 12 goes live`."""
+    """Return the action of a schedule, next to the name of its subject: `version 12 goes live`."""
     if schedule.release_id is None and schedule.action == Action.UNPUBLISH:
         return _("is unpublished") if schedule.state == State.SCHEDULED else _("was to be unpublished")
     if schedule.release_id is not None:
@@ -262,8 +252,8 @@ class Plan:
 
 def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
     """Return rows without which a resource has no plan: its schedules, and its places in releases."""
-    shown = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
-    return [shown, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
+    schedules = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
+    return [schedules, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
 
 
 def read_plan(resource: VersionedResource) -> Plan:
@@ -278,12 +268,12 @@ def read_plan(resource: VersionedResource) -> Plan:
     own = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
     lately = Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=timezone.now() - SHOWN_FOR)
     with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
-    shown = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
-    rows = list(shown.order_by("run_at", "pk")[:MAX_PLANNED])
+    schedules = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
+    rows = list(schedules.order_by("run_at", "pk")[:MAX_PLANNED])
     waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
-    joined = items.filter(release__in=releases).select_related("release") if releases else ()
-    of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in joined}
+    with_releases = items.filter(release__in=releases).select_related("release") if releases else ()
+    of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in with_releases}
     outcomes = forecast(f"{target.kind}/{target.id}", resource.active_id, waiting, of_releases)
     return Plan(
         planned=[
@@ -314,9 +304,9 @@ def list_warnings(schedule: Schedule) -> list[SafeString]:
 
 
 def list_reasons(schedule: Schedule) -> list[SafeString]:
-    """Return what would prevent a schedule, a sentence each, next to the warning chip.
+    """Return the problems of a schedule, a sentence each, next to the warning chip.
 
-    Sentences about unexpected live versions contain what to do; the others have a link. If there are too
+    Sentences about unexpected live versions contain the remedy; the others have a link. If there are too
     many, the rest is on the page of the release.
     """
     sentences = []
@@ -385,7 +375,7 @@ def _find_remedy(schedule: Schedule, problem: Problem) -> tuple[str, str]:
         if own is not None:
             return own.title, own.address
     if schedule.release_id is not None:
-        return _("To the release"), release_url(schedule.workspace_id, str(schedule.release_id))
+        return _("To the release"), address("release", schedule.workspace_id, str(schedule.release_id))
     page = KINDS_BY_SLUG[schedule.kind].address("publish", schedule.resource_id)
     return _("What is missing"), f"{page}?{urlencode({'version': schedule.version_id})}"
 
@@ -404,7 +394,7 @@ BUTTON = VersionButton(
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A schedule as a strip shows it."""
+    """A schedule in the form for strips."""
 
     schedule: Schedule
     sentence: SafeString
@@ -433,11 +423,13 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         return
     may_publish = Right.PUBLISH in shown.rights
     Schedules.current().judge(planned.schedule for planned in plan.planned)
-    waiting = [_planned(planned.schedule, planned.title, may_publish=may_publish) for planned in plan.planned]
+    waiting = [
+        _line_of_waiting(planned.schedule, planned.title, may_publish=may_publish) for planned in plan.planned
+    ]
     replaces = shown.page == "publish" and shown.version.version_id != shown.resource.active_id
     if replaces and waiting and not waiting[0].schedule.force and not waiting[0].schedule.problems:
         waiting[0] = replace(waiting[0], warnings=[_("If you publish now, this schedule fails.")])
-    lines = [*(_failed(schedule, may_publish=may_publish) for schedule in plan.failed), *waiting]
+    lines = [*(_line_of_failed(schedule, may_publish=may_publish) for schedule in plan.failed), *waiting]
     # An open edit page loads its parts from another address.
     is_open = shown.page in {"edit", "since"}
     own = shown.kind.address("change", shown.resource.pk) if is_open else shown.request.get_full_path()
@@ -456,8 +448,8 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     # A failure is shown until the release is scheduled again.
     failed = own.failed_lately() if shown.is_open else ()
     lines = [
-        *(_failed(schedule, may_publish=may_publish) for schedule in failed),
-        *(_planned(schedule, may_publish=may_publish) for schedule in waiting),
+        *(_line_of_failed(schedule, may_publish=may_publish) for schedule in failed),
+        *(_line_of_waiting(schedule, may_publish=may_publish) for schedule in waiting),
         *(_lines_of_items(shown, may_publish=may_publish) if shown.is_open else ()),
     ]
     if lines:
@@ -490,7 +482,7 @@ def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
     ]
 
 
-def _failed(schedule: Schedule, *, may_publish: bool) -> Line:
+def _line_of_failed(schedule: Schedule, *, may_publish: bool) -> Line:
     return Line(
         schedule=schedule,
         sentence=did_not_happen(schedule),
@@ -499,7 +491,7 @@ def _failed(schedule: Schedule, *, may_publish: bool) -> Line:
     )
 
 
-def _planned(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
+def _line_of_waiting(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
     notes = [
         twice(schedule),
         _("This ends what goes live at the time above.") if schedule.follows_id is not None else "",
@@ -520,7 +512,7 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_u
     context: dict[str, Any] = {
         "lines": lines,
         "silence": WorkerHeartbeat.objects.silence() if is_waiting else None,
-        "calendar_address": calendar_url(workspace_id),
+        "calendar_address": address("calendar", workspace_id),
         "next": next_url,
         "csrf_token": get_token(request),
     }
@@ -530,7 +522,7 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_u
 def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return what goes live next of each resource; two queries, for callers who may read drafts."""
+    """Return the next schedule of each resource; two queries, for callers with access to drafts."""
     waiting = Schedules.current().list(by=caller).waiting()
     own = waiting.filter(kind=kind.slug, resource_id__in=list(resources))
     items = ReleaseItem.objects.filter(kind=kind.slug, resource_id__in=list(resources)).order_by()
@@ -547,12 +539,12 @@ def list_notes(
             following[resource_id] = schedule
     notes = {}
     for resource_id, schedule in following.items():
-        # A schedule that will fail says so, as far as a worker knows.
+        # A schedule that will fail is marked, as far as a worker knows.
         waits = State.SCHEDULED.label, CHIPS[State.SCHEDULED]
         word, chip = WILL_FAIL if schedule.known_problems else waits
         page = KINDS_BY_SLUG[kind.slug].address("history", resource_id)
         if schedule.release_id is not None:
-            page = release_url(schedule.workspace_id, str(schedule.release_id))
+            page = address("release", schedule.workspace_id, str(schedule.release_id))
         title = f"{in_short(schedule)} · {when(schedule)}"
         html = format_html('<a class="chip {}" href="{}" title="{}">{}</a>', chip, page, title, word)
         notes[resource_id] = [html]
@@ -560,28 +552,28 @@ def list_notes(
 
 
 MAX_JUDGED: Final = 50
-"""How many of the person's schedules are judged: the next ones."""
+"""The number of the person's next schedules that are judged."""
 
 
 def count_for(caller: Caller) -> int:
-    """Return how many of the person's schedules failed lately, or will fail as far as a worker knows."""
-    # Every page shows it, and most people schedule nothing: then the rest need not be asked.
+    """Return the number of the person's schedules that failed recently, or will fail as far as known."""
+    # Every page shows it, and most people schedule nothing; then the other queries are skipped.
     if caller.user_id is None or not Schedule.objects.filter(author=caller.user_id).exists():
         return 0
-    threatened = _own(caller).waiting().exclude(known_problems="")
+    threatened = _own_schedules(caller).waiting().exclude(known_problems="")
     rows = list((threatened | _recent_failures(caller))[:MAX_JUDGED])
     failed = [schedule for schedule in rows if schedule.executed_at is not None]
-    return len(rows) - len(failed) + len(_Subjects.of(failed, caller).unresolved)
+    return len(rows) - len(failed) + len(_Subjects.of(failed, caller).pending_failures)
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the person's schedules: first those that failed or will fail, then the others by time."""
-    waiting = list(_own(caller).waiting().order_by("run_at", "pk")[:MAX_JUDGED])
+    waiting = list(_own_schedules(caller).waiting().order_by("run_at", "pk")[:MAX_JUDGED])
     failed = _recent_failures(caller).order_by("-run_at", "pk")[:MAX_JUDGED]
     subjects = _Subjects.of([*failed, *waiting], caller)
     upcoming = Schedules.current().judge(waiting)
     schedules = [
-        *subjects.unresolved,
+        *subjects.pending_failures,
         *(schedule for schedule in upcoming if schedule.problems),
         *(schedule for schedule in upcoming if not schedule.problems),
     ]
@@ -596,7 +588,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     )
 
 
-def _own(caller: Caller) -> ScheduleQuerySet:
+def _own_schedules(caller: Caller) -> ScheduleQuerySet:
     own = Q(author=caller.user_id) if caller.user_id is not None else Q(pk=None)
     return Schedules.current().list(by=caller).filter(own)
 
@@ -610,12 +602,12 @@ def _recent_failures(caller: Caller) -> ScheduleQuerySet:
         identity=OuterRef("identity"),
     ) | Q(release_id=OuterRef("release_id"))
     again = Schedule.objects.filter(same, created_at__gt=OuterRef("executed_at")).order_by()
-    return _own(caller).failed_lately().filter(~Exists(again))
+    return _own_schedules(caller).failed_lately().filter(~Exists(again))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Subjects:
-    """What schedules are about, as far as the caller may read it."""
+    """The subjects of schedules, as far as the caller may read them."""
 
     schedules: Sequence[Schedule]
     resources: Mapping[tuple[str, str], tuple[VersionedResource, str]]
@@ -635,9 +627,9 @@ class _Subjects:
         return cls(schedules=schedules, resources=resources, releases=releases)
 
     @property
-    def unresolved(self) -> list[Schedule]:
+    def pending_failures(self) -> list[Schedule]:
         """The failed schedules whose subject is still not as they were to make it."""
-        unresolved = []
+        pending_failures = []
         for schedule in self.schedules:
             if schedule.release_id is not None:
                 release = self.releases.get(schedule.release_id)
@@ -646,8 +638,8 @@ class _Subjects:
                 resource, _name = self.resources.get((schedule.kind, schedule.resource_id), (None, ""))
                 is_resolved = resource is not None and resource.active_id == (schedule.version_id or None)
             if schedule.executed_at is not None and not is_resolved:
-                unresolved.append(schedule)
-        return unresolved
+                pending_failures.append(schedule)
+        return pending_failures
 
     def describe(self, schedule: Schedule) -> tuple[str, str]:
         """Return the name and the address of a schedule's subject."""
@@ -655,7 +647,7 @@ class _Subjects:
             release = self.releases.get(schedule.release_id)
             if release is None:
                 return _("A release"), ""
-            return release.title, release_url(schedule.workspace_id, str(release.pk))
+            return release.title, address("release", schedule.workspace_id, str(release.pk))
         if (schedule.kind, schedule.resource_id) not in self.resources:
             return schedule.resource_id, ""
         _resource, name = self.resources[schedule.kind, schedule.resource_id]

@@ -43,12 +43,12 @@ class Workspace(ById[D_co, WorkspaceRecord]):
 
     @method
     def rename(self, name: str) -> Call[WorkspaceRecord]:
-        """Give the workspace another name; its id stays."""
+        """Rename the workspace; its id does not change."""
         return Call.to("PATCH", self._path, self._read, body={"name": name})
 
     @method
     def delete(self) -> Call[Success]:
-        """Delete the workspace, if it owns nothing, with its members and keys; for superusers."""
+        """Delete an empty workspace with its members and keys; for superusers."""
         return Call.to("DELETE", self._path, reading(Success))
 
     @method
@@ -93,7 +93,7 @@ class WorkspaceMethods(Driver):
 
     @method
     def me(self) -> Call[Identity]:
-        """Read who the key acts for, where, and what it is limited to."""
+        """Read the key's owner, workspaces and limits."""
         return Call.to("GET", "/me", reading(Identity))
 
     @method
@@ -105,13 +105,13 @@ class WorkspaceMethods(Driver):
 
     @method
     def create_workspace(self, name: str, *, workspace_id: str | None = None) -> Call[WorkspaceRecord]:
-        """Create a workspace, by default with an id made of the name; for superusers."""
+        """Create a workspace, by default with an id derived from the name; for superusers."""
         body = {"name": name, **({} if workspace_id is None else {"id": workspace_id})}
         return Call.to("POST", "/workspaces", reading(WorkspaceRecord), body=body)
 
     @method
     def erase_person(self, username: str) -> Call[ErasedPerson]:
-        """Replace a person's name and mail address everywhere; what the person did stays. For superusers."""
+        """Replace a person's name and mail address everywhere; records of actions stay. For superusers."""
         path = f"/people/{segment('username', username)}/erase"
         return Call.to("POST", path, reading(ErasedPerson), body={})
 
@@ -132,7 +132,7 @@ class KeyMethods(Driver):
 
     @method
     def create_key(self, name: str, **limits: Unpack[KeyLimits]) -> Call[NewKey]:
-        """Create a key that may no more than the client's own; only the result has its secret."""
+        """Create a key with at most the rights of the client's own; only the result has its secret."""
         body = {"name": name, **with_json_names(limits)}
         return Call.to("POST", "/keys", reading(NewKey), body=body)
 
@@ -156,7 +156,7 @@ class KeyMethods(Driver):
 
     @method
     def delete_service_account(self, username: str) -> Call[Success]:
-        """Switch a service account off for good, with its keys."""
+        """Deactivate a service account permanently, with its keys."""
         return Call.to("DELETE", f"/service-accounts/{segment('username', username)}", reading(Success))
 
 

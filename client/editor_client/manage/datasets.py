@@ -35,7 +35,7 @@ class DatasetItem(Handle[D_co]):
 
     @method
     def details(self, *, version: int | None = None) -> Call[ItemRecord]:
-        """Read the item as it is now, or as of a version of the dataset."""
+        """Read the current item, or the item as of a version of the dataset."""
         path = self._path if version is None else f"{self._path}/versions/{version}"
         return Call.to("GET", path, reading(ItemRecord, id=self.id))
 
@@ -46,12 +46,12 @@ class DatasetItem(Handle[D_co]):
 
     @method
     def delete(self) -> Call[Success]:
-        """Delete the item; earlier versions keep it."""
+        """Delete the item; earlier versions still have it."""
         return Call.to("DELETE", self._path, reading(Success))
 
     @method
     def purge(self) -> Call[Success]:
-        """Remove its content from every version, for good."""
+        """Remove its content from every version permanently."""
         return Call.to("DELETE", f"{self._path}/purge", reading(Success))
 
     @method
@@ -102,9 +102,9 @@ class Dataset(ById[D_co, DatasetRecord]):
 
     @method
     def add_item(self, input: Any, **fields: Unpack[NewItem]) -> Call[ItemRecord]:
-        """Add an item; one whose `external_id` is there with the same content stays as it is.
+        """Add an item; an existing one with the same `external_id` and content is unchanged.
 
-        Raises `Conflict` if it is there with another content.
+        Raises `Conflict` if it exists with another content.
         """
         body = {"input": input, **with_json_names(fields)}
         return Call.to("POST", f"{self._path}/items", reading(ItemRecord), body=body)
@@ -117,7 +117,7 @@ class Dataset(ById[D_co, DatasetRecord]):
 
     @method
     def delete_items(self, item_ids: Iterable[str]) -> Call[ItemsDeleted]:
-        """Delete items, as one version; returns how many there were."""
+        """Delete items, as one version; return their number."""
         body = {"itemIds": list(item_ids)}
         return Call.to("DELETE", f"{self._path}/items/batch", reading(ItemsDeleted), body=body)
 
@@ -125,10 +125,10 @@ class Dataset(ById[D_co, DatasetRecord]):
     def import_file(
         self, content: str | bytes, file_format: FileFormat = "jsonl", *, dry_run: bool = False
     ) -> Call[Imported]:
-        """Add the items of a file that are not there yet, all or none, as one version.
+        """Add the new items of a file, all or none, as one version.
 
-        Raises `ValidationFailed` if rows fail: its `details["failed"]` says which. With `dry_run` nothing is
-        stored, and they are in the result.
+        Raises `ValidationFailed` if rows fail, listed in its `details["failed"]`. With `dry_run` nothing is
+        stored, and the result lists them.
         """
         body = content.encode() if isinstance(content, str) else content
         asked = query(format=file_format, dry_run=dry_run or None)

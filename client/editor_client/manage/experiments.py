@@ -39,7 +39,7 @@ Verdict = Literal["tooFew", "better", "worse", "noDifferenceFound"]
 
 
 class ExperimentRecord(Result):
-    """An experiment, with its counts and what its scorers say."""
+    """An experiment, with its counts and the summaries of its scorers."""
 
     id: str
     name: str | None = None
@@ -49,7 +49,7 @@ class ExperimentRecord(Result):
     target_id: str | None = None
     status: str
     outcome: str | None = None
-    """How it ended; None while it runs."""
+    """The outcome; None while it runs."""
     attempts: int
     pair_of: str | None = None
     """The experiment that is its baseline."""
@@ -72,18 +72,18 @@ class StartedExperiment(Result):
 
 
 class ExperimentEstimate(Result):
-    """What an experiment would be."""
+    """The estimate of an experiment."""
 
     cells: int
     estimate: Mapping[str, Any]
-    """About how many `inputTokens` and `outputTokens` it would use, and their `cost`."""
+    """The approximate `inputTokens` and `outputTokens`, and their `cost`."""
     not_scorable: Mapping[str, int]
-    """The items that a scorer cannot score for any answer, by scorer."""
+    """The number of items that a scorer cannot score for any answer, by scorer."""
     problems: tuple[Mapping[str, Any], ...]
 
 
 class ResultRecord(Result):
-    """What was answered to an item in one attempt, with its scores."""
+    """The answer to an item in one attempt, with its scores."""
 
     id: str
     item_id: str
@@ -102,7 +102,7 @@ class ResultPage(Page[ResultRecord]):
 
 
 class LeftOut(Result):
-    """How many items are in no pair, by the reason."""
+    """The number of items in no pair, by reason."""
 
     only_here: int
     only_baseline: int
@@ -112,7 +112,7 @@ class LeftOut(Result):
 
 
 class ComparedScorer(Result):
-    """What the pairs say together, by one scorer."""
+    """The comparison of the pairs by one scorer."""
 
     scorer_id: str
     primary: bool
@@ -121,11 +121,11 @@ class ComparedScorer(Result):
     ties: int
     difference: float
     interval: tuple[float, ...] | None = None
-    """At 95 %: low and high; None where it cannot be given."""
+    """The 95 % interval, low and high; None if it cannot be computed."""
     p: float
     verdict: Verdict
     detectable: int | None = None
-    """The least drop in whole points that so many pairs would show 4 times in 5."""
+    """The smallest drop in whole points that this many pairs would detect 4 times in 5."""
 
 
 class ComparedItem(Result):
@@ -139,19 +139,19 @@ class ComparedItem(Result):
 
 
 class Comparison(Result):
-    """What an experiment says compared with its baseline."""
+    """The comparison of an experiment with its baseline."""
 
     pairs: int
     left_out: LeftOut
     not_contemporary: bool
-    """Whether a day lies between them, or the provider reported another model."""
+    """Whether they ran on different days, or the provider reported different models."""
     scorers: tuple[ComparedScorer, ...]
     items_: tuple[ComparedItem, ...]
     """The member `items`, renamed because `items` is a method here; worst first."""
 
     @property
     def primary(self) -> ComparedScorer | None:
-        """What the primary scorer says."""
+        """The comparison by the primary scorer."""
         return next((scorer for scorer in self.scorers if scorer.primary), None)
 
 
@@ -217,7 +217,7 @@ class Experiment(Handle[D_co]):
 
     @method
     def submit_result(self, item_id: str, **fields: Unpack[NewResult]) -> Call[ResultRecord]:
-        """Send the result of an item, of an experiment whose application answers by itself."""
+        """Send the result of an item, for an experiment whose application produces the answers."""
         body = {"itemId": item_id, **with_json_names(fields)}
         return Call.to("POST", f"{self._path}/results", reading(ResultRecord), body=body)
 
@@ -268,7 +268,7 @@ class ExperimentMethods(Driver):
     def estimate_experiment(
         self, dataset_id: str, **fields: Unpack[NewExperiment]
     ) -> Call[ExperimentEstimate]:
-        """Return what an experiment would be and use; nothing is stored."""
+        """Return an estimate of an experiment; nothing is stored."""
         path = f"/datasets/{segment('dataset_id', dataset_id)}/experiments"
         body = {**with_json_names(fields), "dryRun": True}
         return Call.to("POST", path, reading(ExperimentEstimate), body=body)
@@ -286,7 +286,7 @@ AT_ONCE: Final = 100
 
 
 class Step:
-    """One call of a function of the application, and what came of it: a value, or why there is none."""
+    """One call of a function of the application, with its result: a value or an error."""
 
     def __init__(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
         self._function, self._arguments, self._named = function, arguments, named
@@ -294,7 +294,7 @@ class Step:
         self.error: str | None = None
 
     def __call__(self) -> Step:
-        """Call it; an exception is a result as well."""
+        """Call it; an exception also counts as a result."""
         try:
             self.value = self._function(*self._arguments, **self._named)
         except Exception as error:  # noqa: BLE001  a function of the application may raise anything
@@ -302,7 +302,7 @@ class Step:
         return self
 
     async def run_and_await(self) -> Step:
-        """Call it, and await what it returns if that can be awaited."""
+        """Call it, and await its return value if that is awaitable."""
         self()
         if inspect.isawaitable(self.value):
             try:
@@ -324,12 +324,12 @@ def evaluation(
     name: str | None = None,
     baseline: str | None = None,
 ) -> Generator[Call[Any] | Step, Any, Comparison]:
-    """Ask a function every item of a dataset, send the results, and return the comparison.
+    """Evaluate a function on every item of a dataset, send the results, and return the comparison.
 
-    `dataset` is a name or an id. The scorers of the dataset score what is sent, and `scorers` are functions
-    of the application besides. The baseline is the newest earlier evaluation of the same `name`, by default
-    that of the function, unless it is the id of an experiment; the first one is compared with itself. What
-    the function raises is the error of that item. Raises `NotFound` for an unknown dataset.
+    `dataset` is a name or an id. The scorers of the dataset score the results; `scorers` are additional
+    functions of the application. The baseline is the newest earlier evaluation of the same `name`, by default
+    that of the function, unless it is the id of an experiment; the first one is compared with itself. An
+    exception of the function is the error of that item. Raises `NotFound` for an unknown dataset.
     """
     name = name or _name(function)
     found: DatasetRecord = yield from _dataset(dataset)
@@ -423,7 +423,7 @@ class Gate(ById[D_co, GateRecord]):
 
     @method
     def update(self, **changes: Unpack[GateChanges]) -> Call[GateRecord]:
-        """Change the gate; what is not named stays."""
+        """Change the given members of the gate."""
         return Call.to("PATCH", self._path, self._read, body=_body(changes))
 
     @method
@@ -446,7 +446,7 @@ class GateMethods(Driver):
     def create_gate(
         self, agent_id: str | None = None, *, workspace_id: str | None = None, **fields: Unpack[GateChanges]
     ) -> Call[GateRecord]:
-        """Ask for evidence before versions of an agent go live, or of every agent of a workspace.
+        """Require evidence before versions of an agent, or of every agent of a workspace, go live.
 
         `dataset_id`, `scorer_ids` and `rules` are required: `rules=[{"rule": "notWorse"}]`.
         """
@@ -469,7 +469,7 @@ class GateMethods(Driver):
         version_id: str | None = None,
         release_id: str | None = None,
     ) -> Call[GateCheck]:
-        """Ask the gates about a version, by default the latest, or about a release."""
+        """Check the gates for a version, by default the latest, or for a release."""
         asked = query(kind=kind, id=resource_id, version_id=version_id, release=release_id)
         return Call.to("GET", "/gates/check", reading(GateCheck), query=asked)
 
@@ -482,7 +482,7 @@ class GateMethods(Driver):
         version_id: str | None = None,
         release_id: str | None = None,
     ) -> Call[StartedExperiments]:
-        """Start the experiments whose results the gates lack, those of what is live included."""
+        """Start the experiments whose results the gates lack, including those of live versions."""
         body: dict[str, Any] = {}
         if kind is not None and resource_id is not None:
             body["resource"] = {"kind": kind, "id": resource_id}

@@ -33,7 +33,7 @@ class NamedFields(Result):
 
 
 class SharedFields(NamedFields):
-    """The fields of what is evaluated in a request context."""
+    """The fields of resources that are evaluated in a request context."""
 
     request_context_schema: Mapping[str, Any] | None = None
 
@@ -46,7 +46,7 @@ class NamedArguments(TypedDict, total=False):
 
 
 class SharedArguments(NamedArguments, total=False):
-    """The snapshot fields of what is evaluated in a request context."""
+    """The snapshot fields of resources that are evaluated in a request context."""
 
     request_context_schema: Object | None
 
@@ -59,7 +59,7 @@ class Record(CachedResult):
     status: Literal["published", "draft"] | None = None
     active_version_id: str | None = None
     latest_version_id: str | None = None
-    """None also for a caller who may not read drafts."""
+    """None also for a caller without access to drafts."""
     resolved_version_id: str | None = None
     has_draft: bool | None = None
     author_id: str | None = None
@@ -82,7 +82,7 @@ class Version(CachedResult):
     change_message: str | None = None
     author_id: str | None = None
     author_name: str | None = None
-    """The author of the commit, if one holds the version."""
+    """The author of the commit, if the version is in one."""
     created_at: datetime.datetime | None = None
     source: Literal["database", "git", "file"] | None = None
     commit: str | None = None
@@ -117,7 +117,7 @@ class Label(Result):
     version_number: int
     kind: Literal["computed", "custom"]
     released: bool = False
-    """Whether callers who may read published versions may read and run this one by the name."""
+    """Whether callers who can read published versions may read and run this one by the label."""
     updated_at: datetime.datetime | None = None
     updated_by: str | None = None
 
@@ -144,7 +144,7 @@ class Dependents(Result):
 
 
 class Export(Result):
-    """A configuration as the file that would hold it."""
+    """A configuration as the content of its file."""
 
     file_name: str
     content: str

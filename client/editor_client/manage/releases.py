@@ -65,7 +65,7 @@ class Release(ById[D_co, ReleaseRecord]):
 
     @method
     def check(self) -> Call[ReleaseCheck]:
-        """Check what prevents the release from being published now."""
+        """Return the reasons that prevent the release from being published now."""
         return Call.to("GET", f"{self._path}/check", reading(ReleaseCheck))
 
     @method
@@ -127,10 +127,10 @@ class ScheduleArguments(ScheduleTimes, total=False):
     version_id: str | None
     action: ScheduleAction
     until: str
-    """When the version `then` goes live again."""
+    """The time at which the version `then` goes live again."""
     then: str
     expects: str | None
-    """The version that must be live by then; by default the one that is live now."""
+    """The version that must be live by then; by default the currently live one."""
     force: bool
 
 

@@ -50,7 +50,7 @@ class ReviewMethods(Driver):
 
     @method
     def list_reviews(self, **filters: Unpack[ReviewFilters]) -> Call[ReviewPage]:
-        """List the reviews of everything whose drafts the key may read, newest first."""
+        """List the reviews of resources whose drafts the key may read, newest first."""
         return listing("/reviews", ReviewPage, filters)
 
     iter_reviews = iterating(list_reviews)
@@ -72,14 +72,14 @@ class ReviewMethods(Driver):
 
     @method
     def get_review_policy(self, workspace_id: str) -> Call[ReviewPolicy]:
-        """Read how many approvals versions of a workspace need to go live."""
+        """Read the number of approvals that versions of a workspace need to go live."""
         return Call.to("GET", _policy_path(workspace_id), reading(ReviewPolicy))
 
     @method
     def set_review_policy(
         self, workspace_id: str, *, required: int = 0, bypass: Literal["admin", "nobody"] = "admin"
     ) -> Call[ReviewPolicy]:
-        """Set how many approvals versions of a workspace need, and who may bypass them."""
+        """Set the number of approvals that versions of a workspace need, and who can bypass them."""
         body = {"required": required, "bypass": bypass}
         return Call.to("PUT", _policy_path(workspace_id), reading(ReviewPolicy), body=body)
 
@@ -95,12 +95,12 @@ class Comment(ById[D_co, CommentRecord]):
 
     @method
     def update(self, **changes: Unpack[CommentChanges]) -> Call[CommentRecord]:
-        """Resolve or reopen its thread; change the text of one's own comment."""
+        """Resolve or reopen its thread; change the text of your own comment."""
         return Call.to("PATCH", self._path, self._read, body=with_json_names(changes))
 
     @method
     def delete(self) -> Call[Success]:
-        """Delete one's own comment; replies stay."""
+        """Delete your own comment; replies stay."""
         return Call.to("DELETE", self._path, reading(Success))
 
 

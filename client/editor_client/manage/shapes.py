@@ -143,7 +143,7 @@ class Member(Result):
     display_name: str
     role: Role
     origin: Literal["manual", "directory"]
-    """`directory`: the groups of the company's directory look after it."""
+    """`directory`: the groups of the company's directory maintain it."""
     service: bool
     """Whether it is a service account, not a person."""
     last_sign_in_at: datetime.datetime | None = None
@@ -175,7 +175,7 @@ class InvitationRecord(Result):
     has_account: bool
     """Whether there is an account with this name, whose owner has to sign in."""
     is_acceptable: bool
-    """Whether its link works: it is not too old, and the inviter still an admin."""
+    """Whether its link works: it has not expired, and the inviter is still an admin."""
 
 
 class NewInvitation(InvitationRecord):
@@ -202,14 +202,14 @@ class KeyInUse(Result):
 
     prefix: str
     actions: tuple[Action, ...] | None = None
-    """All that the key may do; None for everything that its role allows."""
+    """The actions of the key; None for all that its role allows."""
     id_prefix: str | None = None
-    """The key reaches only resources whose id begins like this; None for all."""
+    """The prefix of the ids that the key reaches; None for all."""
     expires_at: datetime.datetime | None = None
 
 
 class Identity(Result):
-    """Who the caller is."""
+    """The identity of the caller."""
 
     username: str
     display_name: str
@@ -222,7 +222,7 @@ class ErasedPerson(Result):
     """A person who was erased."""
 
     username: str
-    """The name under which what the person did remains."""
+    """The new name for the records of the person's actions."""
 
 
 class KeyRecord(Result):
@@ -234,13 +234,13 @@ class KeyRecord(Result):
     workspace_id: str | None = None
     role: Role | None = None
     actions: tuple[Action, ...] | None = None
-    """All that the key may do; None for everything that its role allows."""
+    """The actions of the key; None for all that its role allows."""
     id_prefix: str | None = None
-    """The key reaches only resources whose id begins like this; None for all."""
+    """The prefix of the ids that the key reaches; None for all."""
     created_at: datetime.datetime
     expires_at: datetime.datetime | None = None
     last_used_at: datetime.datetime | None = None
-    """To the hour."""
+    """Accurate to the hour."""
     state: Literal["active", "expired", "revoked", "ownerInactive"]
 
     @property
@@ -267,7 +267,7 @@ class EndedSchedule(Result):
 
 
 class RevokedKey(Success):
-    """A key was revoked, and what had been planned with it."""
+    """A revoked key, and the schedules that failed with it."""
 
     schedules: tuple[EndedSchedule, ...] = ()
     """The schedules that have failed with it, as far as the caller may read them."""
@@ -368,7 +368,7 @@ class ItemsAdded(Result):
 
 
 class ItemsDeleted(Result):
-    """How many items there were."""
+    """The number of deleted items."""
 
     success: bool
     deleted_count: int
@@ -431,17 +431,17 @@ class FailedRow(Result):
 
 
 class Imported(Result):
-    """What an import has done, or would do."""
+    """The result of an import, or its preview."""
 
     created: int
     unchanged: int
     failed: tuple[FailedRow, ...]
     version: int
-    """Of the dataset, afterwards."""
+    """The version of the dataset after the import."""
 
 
 class GateRecord(Result):
-    """What is asked of the versions of an agent, or of every agent of a workspace."""
+    """A requirement for the versions of an agent, or of every agent of a workspace."""
 
     id: str
     workspace_id: str
@@ -454,15 +454,13 @@ class GateRecord(Result):
     evidence_days: int
     request_context: Mapping[str, Any]
     tool_policy: Literal["deny", "allow"]
-    """What has to happen to calls of tools that no mock answers."""
+    """The required policy for tool calls without a mock."""
     dataset_policy: int | Literal["latest"]
-    """The version of the dataset that evidence is about, or `latest`: then those who may publish change
-    it.
-    """
+    """The version of the dataset for evidence, or `latest`; then only publishers can change the dataset."""
     too_few: Literal["refuse", "allow"]
-    """What it says where too few items cannot show the difference that a rule asks for."""
+    """The result if there are too few items to show the difference that a rule requires."""
     bypass: Literal["admin", "nobody"]
-    """Who may publish without evidence."""
+    """The people who can publish without evidence."""
     enabled: bool
     created_at: datetime.datetime
     updated_at: datetime.datetime
@@ -475,16 +473,16 @@ class GatePage(Page[GateRecord]):
 
 
 class GateJudgement(Result):
-    """What a gate says of an agent."""
+    """The judgement of a gate about an agent."""
 
     gate_id: str
     resource: Reference
     state: GateState | None = None
     """None if it is satisfied."""
     rule: Mapping[str, Any] | None = None
-    """The rule that does not hold; None before one was asked."""
+    """The failed rule; None if none was evaluated."""
     experiment_id: str | None = None
-    """The evidence, or what comes closest to it."""
+    """The evidence, or the closest experiment."""
     ok: bool
 
 
@@ -494,7 +492,7 @@ class GateCheck(Result):
     ok: bool
     gates: tuple[GateJudgement, ...]
     hidden_gates: int
-    """How many others, about agents that the caller may not read, are not satisfied."""
+    """The number of other unsatisfied gates, about agents that the caller may not read."""
 
 
 class StartedExperiments(Result):
@@ -511,7 +509,7 @@ class ReleaseItem(Result):
     version_id: str | None = None
     version_number: int | None = None
     active_before: str | None = None
-    """What was live before the release; while it is a draft, what is live now."""
+    """The version that was live before the release; for a draft, the currently live one."""
     newer: bool
 
 
@@ -540,7 +538,7 @@ class ReleaseConflict(Result):
 
 
 class Revert(ReleaseRecord):
-    """A draft that reverts a release, and the items that it leaves out."""
+    """A draft that reverts a release, and the omitted items."""
 
     conflicts: tuple[ReleaseConflict, ...]
 
@@ -571,9 +569,9 @@ class ReviewPolicy(Result):
     """The number of approvals that versions of a workspace need to go live."""
 
     required: int
-    """How many approvals a version needs."""
+    """The number of approvals that a version needs."""
     bypass: Literal["admin", "nobody"]
-    """Who may make a version live without them."""
+    """The people who can publish a version without them."""
 
 
 class Verdict(Result):
@@ -585,7 +583,7 @@ class Verdict(Result):
     version_id: str
     created_at: datetime.datetime
     counts: bool
-    """Whether it counts for the version under review, at this moment."""
+    """Whether it currently counts for the version under review."""
 
 
 class ReviewRecord(Result):
@@ -596,19 +594,19 @@ class ReviewRecord(Result):
     version_id: str
     version_number: int
     base_version_id: str | None = None
-    """The version that was live when the review was asked for."""
+    """The version that was live when the review was requested."""
     state: ReviewState
     requested_by: str | None = None
     message: str
     reviewers: tuple[str, ...]
-    """Who was asked and is a member."""
+    """The requested reviewers who are members."""
     verdicts: tuple[Verdict, ...]
     """The oldest first.
 
-    An open review also shows what was said of an equal configuration in earlier reviews.
+    An open review also includes verdicts on an equal configuration from earlier reviews.
     """
     missing: int
-    """How many approvals the version still needs to go live."""
+    """The number of approvals that the version still needs to go live."""
     outdated: bool
     """Whether there is a newer version."""
     created_at: datetime.datetime
@@ -682,7 +680,7 @@ class ScheduleRecord(Result):
     ambiguous: bool
     """Whether the local time exists twice; it runs at the first."""
     paired_with: str | None = None
-    """The other schedule, where one begins and one ends something."""
+    """The other schedule of a pair, in which one begins and one ends a publication."""
     expects: str | None = None
     """The version that has to be live by then; None for none, and for a release."""
     force: bool
@@ -692,13 +690,13 @@ class ScheduleRecord(Result):
     error: str | None = None
     """Why it failed, in a sentence."""
     problems: tuple[ScheduleProblem, ...] = ()
-    """What would keep it from happening if it ran now, as the person who made it; empty if nothing would,
-    and when it is over.
+    """The problems that would prevent it if it ran now, as its author; empty without problems and after
+    its end.
     """
     created_by: str | None = None
     created_by_key: str | None = None
-    """The prefix of the API key that it was made with: it runs within the limits of that key, and fails
-    once the key is revoked or has expired.
+    """The prefix of the API key that created it: it runs within the limits of that key, and fails once the
+    key is revoked or has expired.
     """
     created_at: datetime.datetime
     executed_at: datetime.datetime | None = None
@@ -792,8 +790,9 @@ class CommentArguments(TypedDict, total=False):
     line: int | None
     """The line of the field's text, from 1."""
     quote: str | None
-    """The words that it is about; of a comment on a line that line, when absent, or the first 1000
-    characters of it.
+    """The quoted words.
+
+    When absent in a comment on a line: that line, or its first {MAX_QUOTE} characters.
     """
     parent: str | None
     """The comment that it replies to."""
@@ -803,9 +802,9 @@ class CommentChanges(TypedDict, total=False):
     """A change of a comment; an absent member is unchanged."""
 
     body: str
-    """Only of one's own comment."""
+    """Only for your own comment."""
     resolved: bool
-    """Of the thread that the comment belongs to."""
+    """The state of the comment's thread."""
 
 
 class DatasetArguments(TypedDict, total=False):
@@ -904,33 +903,31 @@ class GateChanges(TypedDict, total=False):
     attempts: int
     rules: Iterable[Mapping[str, Any]]
     evidence_days: int
-    """How many days evidence is good for."""
+    """The number of days for which evidence is valid."""
     request_context: Mapping[str, Any] | None
     """The request context in which items have to run; that of an item takes precedence."""
     tool_policy: Literal["deny", "allow"]
-    """What has to happen to calls of tools that no mock answers."""
+    """The required policy for tool calls without a mock."""
     dataset_policy: int | Literal["latest"]
-    """The version of the dataset that evidence is about, or `latest`: then those who may publish change
-    it.
-    """
+    """The version of the dataset for evidence, or `latest`; then only publishers can change the dataset."""
     too_few: Literal["refuse", "allow"]
-    """What it says where too few items cannot show the difference that a rule asks for."""
+    """The result if there are too few items to show the difference that a rule requires."""
     bypass: Literal["admin", "nobody"]
-    """Who may publish without evidence."""
+    """The people who can publish without evidence."""
     enabled: bool
 
 
 class KeyLimits(TypedDict, total=False):
-    """A new key; what is left out is that of the key with which the request is made."""
+    """A new key; omitted limits are those of the key that makes the request."""
 
     workspace_id: str | None
     """The only workspace that it reaches; None for all of the owner's."""
     role: Role | None
-    """Its role there at most; None for the owner's."""
+    """Its maximum role there; None for the owner's."""
     actions: Sequence[Action] | None
-    """All that the key may do; None for everything that its role allows."""
+    """The actions of the key; None for all that its role allows."""
     id_prefix: str | None
-    """The key reaches only resources whose id begins like this; None for all."""
+    """The prefix of the ids that the key reaches; None for all."""
     expires_at: str | None
     """None for never."""
     owner: str | None
@@ -966,8 +963,8 @@ class ScheduleTimes(TypedDict, total=False):
     local_time: str
     """Instead of `run_at`: a local time in `time_zone`.
 
-    One that does not exist is refused; one that exists twice is the first, and the answer says
-    `ambiguous`.
+    A time that does not exist is refused; for one that exists twice the first is used, and `ambiguous`
+    is true in the answer.
     """
     time_zone: str
     """An IANA time zone."""
@@ -977,11 +974,11 @@ class WebhookArguments(TypedDict, total=False):
     """A new webhook."""
 
     url: str
-    """Of http or https, without user information and fragment."""
+    """An http or https URL, without user information and fragment."""
     event_types: Sequence[str]
-    """Types of events; `agent.*` for all of agents."""
+    """Types of events; `agent.*` for all events of agents."""
     id_prefix: str | None
-    """Only events about resources whose id begins like this."""
+    """Only events about resources whose id has this prefix."""
     description: str | None
 
 
@@ -989,11 +986,11 @@ class WebhookChanges(TypedDict, total=False):
     """A change of a webhook; an absent member is unchanged."""
 
     url: str
-    """Of http or https, without user information and fragment."""
+    """An http or https URL, without user information and fragment."""
     event_types: Sequence[str]
-    """Types of events; `agent.*` for all of agents."""
+    """Types of events; `agent.*` for all events of agents."""
     id_prefix: str | None
-    """Only events about resources whose id begins like this."""
+    """Only events about resources whose id has this prefix."""
     description: str | None
     enabled: bool
     """True begins with the events that follow; False cancels pending deliveries."""
@@ -1007,7 +1004,7 @@ class CommentFilters(Paging, total=False):
     kind: ResourceKind
     """Only about resources of this kind."""
     resolved: bool
-    """Only in threads that are resolved, or are not."""
+    """Only in resolved, or only in open threads."""
     version_id: str
     """Only on this version."""
 
@@ -1050,13 +1047,13 @@ class ReviewFilters(Paging, total=False):
     """The filters and the order of `GET /reviews`."""
 
     author: Literal["me"]
-    """`me`: only those that you asked for."""
+    """`me`: only reviews that you requested."""
     id: str
     """Only about the resource of this id."""
     kind: ResourceKind
     """Only about resources of this kind."""
     reviewer: Literal["me"]
-    """`me`: only those that you were asked for."""
+    """`me`: only reviews requested from you."""
     state: ReviewState
     """Only in this state."""
     workspace_id: str

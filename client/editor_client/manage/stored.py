@@ -94,7 +94,7 @@ class Kind(Generic[R, A, V, L, C]):
 
     @property
     def list_member(self) -> str:
-        """The member of a page that holds its resources."""
+        """The member of a page with its resources."""
         return members(self.page)[-1].json_name
 
     @property
@@ -255,12 +255,12 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     ) -> Call[Label]:
         """Set a label on a version, or move it there.
 
-        With `released=True`, everyone who may read published versions may read and run the version by this
+        With `released=True`, everyone who can read published versions may read and run the version by this
         name; None leaves that unchanged. Releasing requires the same approvals as publishing.
         """
         body = {"versionId": version_id} | ({} if released is None else {"released": released})
         body |= bypassing(reasons)
-        withdrawn = released is False  # callers who may not read drafts could read it by this name
+        withdrawn = released is False  # callers without access to drafts could read it by this label
         return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
     @method
@@ -272,7 +272,7 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
 
     @method
     def favorite(self) -> Call[Favorited]:
-        """Mark it as a favorite of the owner of the key."""
+        """Mark the resource as a favorite of the key's owner."""
         return self._change("PUT", reading(Favorited), "/favorite")
 
     @method
@@ -312,7 +312,7 @@ def creation(kind: Kind[R, Any, V, L, C], fields: Mapping[str, Any]) -> Call[R]:
 
 
 def creation_check(kind: Kind[Any, Any, Any, Any, Any], fields: Mapping[str, Any]) -> Call[None]:
-    """Describe the call that checks the fields of a new resource as its creation would; nothing is stored."""
+    """Describe the call that checks the fields of a new resource like its creation; nothing is stored."""
     path = f"/stored/{kind.segment}"
     return Call.to("POST", path, lambda _answer: None, query=query(dry_run=True), body=fields)
 
@@ -558,13 +558,13 @@ SCORERS = Kind(
 
 
 class ScorerDependent(Dependent):
-    """What names a scorer."""
+    """A resource that names a scorer."""
 
     kind: Literal["agent", "dataset", "gate"]
 
 
 class ScorerDependents(Dependents):
-    """What names a scorer: what the caller may read, and the number of others."""
+    """The resources that name a scorer: the readable ones, and the number of others."""
 
     dependents: tuple[ScorerDependent, ...]
 
@@ -583,7 +583,7 @@ class NotScorable(Result):
 
 
 class ScorerOutcome(Result):
-    """What a scorer says of an answer: a score, or an error, or that it cannot be scored."""
+    """The outcome of a scorer for an answer: a score, an error, or a reason why it cannot be scored."""
 
     score: float | None = None
     passed: bool | None = None
@@ -622,12 +622,12 @@ class StoredScorer(Stored[D_co, ScorerRecord, ScorerVersion, ScorerVersionPage, 
 
     @method
     def dependents(self, *, status: Status | None = None) -> Call[ScorerDependents]:
-        """List what names it: agents in their published versions or drafts, and what scores with it."""
+        """List its dependents: agents in their published versions or drafts, datasets and gates."""
         return self._get(reading(ScorerDependents), "/dependents", query=query(status=status))
 
     @method
     def try_out(self, input: Any, output: Any, **more: Unpack[Tried]) -> Call[ScorerOutcome]:
-        """Score an answer with the latest version, or the one that is named; nothing is stored."""
+        """Score an answer with the latest or the named version; nothing is stored."""
         body = {"input": input, "output": output, **with_json_names(more)}
         return Call.to("POST", f"{self._path}/try", reading(ScorerOutcome), body=body)
 

@@ -38,13 +38,13 @@ class ShownBlock(Result):
     id: str | None = None
     version_id: str | None = None
     reason: str | None = None
-    """Why it was left out: `rules`, `blank`, `missing` or `unpublished`."""
+    """Why it was omitted: `rules`, `blank`, `missing` or `unpublished`."""
     rollout: Mapping[str, Any] | None = None
     """The request's arm of a rollout of the block, as `id`, `arm` and `reason`."""
 
 
 class Preview(Result):
-    """Instructions as they would be assembled."""
+    """The preview of assembled instructions."""
 
     result: str
     blocks: tuple[ShownBlock, ...]
@@ -98,9 +98,9 @@ class AgentParts(CachedResult):
     fallback: Mapping[str, Any] | None = None
     config: Mapping[str, Any]
     prompt_blocks: Mapping[str, Any]
-    """The blocks that it refers to, by id; None for one that is left out."""
+    """The blocks that it refers to, by id; None for an omitted one."""
     omitted_blocks: Mapping[str, Any] = field(default_factory=dict)
-    """Why they are left out."""
+    """The reasons for omitted blocks."""
     rollout: Mapping[str, Any] | None = None
     block_rollouts: Mapping[str, Any] = field(default_factory=dict)
     request_context_schema: Mapping[str, Any] | None = None
@@ -234,7 +234,7 @@ class AgentMethods(Driver):
 
     @method
     def list_providers(self) -> Call[ProviderList]:
-        """Return the providers that agents may name in their model, and what each lacks; never a key."""
+        """Return the providers that agents may name in their model, each with what it lacks; never a key."""
         return Call.to("GET", "/providers", reading(ProviderList))
 
     @method
@@ -298,7 +298,9 @@ def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
     known = [member.json_name for member in members(ServedAgent)]
     for name in described:
         if name not in known:
-            raise ValidationFailed.field(f"fallback.{name}", f"is no field of an agent: {', '.join(known)}")
+            raise ValidationFailed.field(
+                f"fallback.{name}", (f"is not a field of an agent: {', '.join(known)}")
+            )
     try:
         return ServedAgent.of({**described, "id": agent_id, "source": "fallback"}, stale=True)
     except ServerError as error:

@@ -1,7 +1,7 @@
-"""The cached answers, by whom they are held for, resource and selector.
+"""The cached answers, by scope, resource and selector.
 
-Several threads share a cache. Reading it takes no lock; changing it does. `DiskCache` stores
-the answers for the time after a restart.
+Several threads share a cache. Reading it takes no lock; changing it does. `DiskCache` stores the answers
+across restarts.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from editor_client.calls import Answer, Call, Query, Resource
 from editor_client.shared import canonical
 
 _OWN = "/stored/"
-"""Records are held for one key only, because they name the favorites of its owner."""
+"""Records are cached for one key only, because they name the favorites of its owner."""
 
 _NEVER = -1
 
 
 class Scope(NamedTuple):
-    """For whom an answer is held."""
+    """The keys for which an answer is cached."""
 
     rights: str
-    """The installation and rights, as the server names them; the address of a server that names none."""
+    """The server's name for installation and rights; the address of a server that sends none."""
     key_digest: str = ""
     """The only key; empty for all with these rights. The key itself is not stored."""
 
 
 class Rights:
-    """The rights of one key, as the latest answer named them."""
+    """The rights of one key, from the latest answer."""
 
     def __init__(self, server: str, api_key: str) -> None:
         self.server = server
@@ -54,7 +54,7 @@ class Rights:
         """Whether the stored name is no longer needed; a forked process reads it once more."""
 
     def note(self, name: str, number: int) -> bool:
-        """Record what the answer to a request with this number names; return whether it is news.
+        """Record the name in the answer to a request with this number; return whether it is new.
 
         The answer to an earlier request changes nothing.
         """
@@ -68,7 +68,7 @@ class Rights:
             return is_news
 
     def recall(self, name: str) -> None:
-        """Take the name that an earlier process was told, unless this one was told something."""
+        """Use the name stored by an earlier process, unless this process already has one."""
         with self._lock:
             if self._since == _NEVER:
                 self._take(name)
@@ -93,7 +93,7 @@ MAX_ENTRIES = 1000
 
 
 class Key(NamedTuple):
-    """Identifies what an answer is about."""
+    """Identifies the subject of an answer."""
 
     scope: Scope
     resource: Resource
@@ -107,7 +107,7 @@ class Ticket(NamedTuple):
     number: int
     time: float
     changes: int
-    """How many changes this client had made before."""
+    """The number of earlier changes by this client."""
 
 
 OLDEST = Ticket(number=-1, time=float("-inf"), changes=-1)
@@ -122,7 +122,7 @@ class Entry:
     value: Any
     """The content of the answer, parsed once for all readers."""
     stored: float = float("-inf")
-    """When it was last written to the disk."""
+    """The time of the last write to the disk."""
     concerns: tuple[Resource, ...] = ()
     """The resources in it: an event about any of them makes it stale."""
     unconfirmed: bool = False
@@ -179,7 +179,7 @@ class Cache:
         return self._set(key, entry, entry.ticket)
 
     def refuse(self, key: Key, ticket: Ticket) -> None:
-        """Remove an answer because the server says that it does not exist or is not for this key."""
+        """Remove an answer because the server refused it: it does not exist, or is not for this key."""
         self._set(key, ticket, ticket)
 
     def mark_changed(self) -> None:
@@ -236,11 +236,11 @@ class DiskCache:
 
     def after_fork(self) -> None:
         """Start over in a forked process, where no other thread writes."""
-        # Nothing is written after it was dropped, in any order of threads.
+        # A dropped answer is never written, in any order of threads.
         self._lock = Lock()
 
     def rights(self) -> str:
-        """Return the rights that the server has named when it answered this key; empty if it never did."""
+        """Return the rights that the server has sent for this key; empty if it never did."""
         try:
             document = json.loads((self._own / _RIGHTS).read_bytes())
             name = document["rights"] if document["digest"] == _digest(document["rights"]) else ""
@@ -288,12 +288,12 @@ class DiskCache:
             _remove([self._path(key)])
 
     def forget(self) -> None:
-        """Remove what only this key may have, and its rights: what other keys may have stays for them."""
+        """Remove answers for this key only, and its rights; answers that other keys share stay."""
         with self._lock:
             _remove([self._own / _RIGHTS, *self._own.glob("*.json")])
 
     def forget_resource(self, resource: Resource, rights: str) -> None:
-        """Remove everything about a resource that this key, or any with these rights, may have."""
+        """Remove all answers about a resource for this key, or for any with these rights."""
         with self._lock:
             for folder in (self._own, self._folder(Scope(rights))):
                 _remove(folder.glob(f"{_digest(resource)}.*.json"))

@@ -1,4 +1,4 @@
-"""Cached reads: when the server is asked, how its answers change the cache, and agents in a context."""
+"""Cached reads: when requests are sent, how answers change the cache, and agents in a context."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Reads:
         self._refusals = Lock()
 
     def read(self, call: Call[Any]) -> Flow[Any]:
-        """Return the cached answer while it is young enough, otherwise ask the server."""
+        """Return the cached answer while it is fresh, otherwise request it."""
         key = yield from self.key(call)
         cached = yield from self.cached(call, key)
         if cached is not None:
@@ -104,7 +104,7 @@ class Reads:
         return self._exchange.rests
 
     def lose(self, *, silent: bool) -> None:
-        """Record that another connection gets no answer; `silent` if that took long to find out."""
+        """Record that another connection gets no answer; `silent` if the failure was slow."""
         self._exchange.lose(silent=silent)
 
     def hear(self) -> None:
@@ -112,7 +112,7 @@ class Reads:
         self._exchange.hear()
 
     def key(self, call: Call[Any]) -> Flow[Key]:
-        """Return the key of a call in the cache, by the rights that the server has named."""
+        """Return the key of a call in the cache, by the rights that the server has sent."""
         if not self._rights.is_recalled and self._disk is not None:
             self._rights.recall((yield DiskWork(self._disk.rights)))
         return self._key(call)
@@ -122,15 +122,15 @@ class Reads:
         return Key(self._rights.scope(call), call.about, call.request.path, call.request.query)
 
     def _key_after(self, call: Call[Any], key: Key, answer: Answer, ticket: Ticket) -> Flow[Key]:
-        """Return the key of a call after an answer, which may name other rights."""
+        """Return the key of a call after an answer, which may have other rights."""
         yield from self.note_rights(answer.rights, ticket.number)
         if answer.rights in {"", key.scope.rights}:
             return key
-        # The current rights may be others: a late answer does not change them.
+        # The current rights may differ: a late answer does not change them.
         return key._replace(scope=self._rights.scope(call, answer.rights))
 
     def note_rights(self, name: str, number: int) -> Flow[None]:
-        """Record the rights that the answer to a request with this number names, if any."""
+        """Record the rights in the answer to a request with this number, if any."""
         if name and self._rights.note(name, number) and self._disk is not None:
             yield DiskWork(partial(self._disk.store_rights, name, lambda: self._rights.name == name))
 
@@ -152,7 +152,7 @@ class Reads:
     def revalidate(
         self, call: Call[Any], key: Key, cached: Entry | None, deadline: float | None = None
     ) -> Flow[Any]:
-        """Ask the server; without an answer return the cached one as stale, or raise if there is none.
+        """Send the request; without an answer return the cached one as stale, or raise if there is none.
 
         The deadline is a time of the clock; `timeout` seconds from now if there is none.
         """
@@ -178,16 +178,16 @@ class Reads:
         raise error
 
     def note_refusal(self, error: Unauthorized) -> Flow[None]:
-        """Remove all answers because the key is refused, or log once that they are served nevertheless."""
+        """Remove all answers because the key is refused, or log once that they are still served."""
         with self._refusals:  # several threads notice it at the same moment
             is_news, self._refused_at = self._refused_at is None, self.cache.number()
         if not self._policy.keeps_unauthorized:
             yield from self.forget()
         elif is_news:
-            logger.warning("%s What this key has read before is served as stale.", error)
+            logger.warning("%s Earlier answers to this key are served as stale.", error)
 
     def forget(self, *about: Resource) -> Flow[None]:
-        """Remove the cached answers about one resource; or all that this key may have, for this key alone."""
+        """Remove the cached answers about one resource, or all of this key."""
         self.cache.forget(*about)
         if not about:
             self._rights.note("", self.cache.number())
@@ -207,12 +207,12 @@ class Reads:
             self._disk.after_fork()
 
     def refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
-        """Ask again in the background, unless that happens already or the server is left alone."""
+        """Refresh in the background, unless that is already happening or the server is known to be down."""
         if not self._exchange.rests and self.cache.begin_refresh(key):
             yield InBackground(self._refresh(call, key, cached))
 
     def _refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
-        """Ask again; errors are logged, since no caller waits for the result."""
+        """Refresh; errors are logged, because no caller waits for the result."""
         try:
             yield from self.revalidate(call, key, cached)
         except EditorError as error:
@@ -234,7 +234,7 @@ class Reads:
                     if self._refused_at is not None and ticket.number > self._refused_at:
                         self._refused_at = None
             asked, key = key, (yield from self._key_after(call, key, answer, ticket))
-            # What was read with other rights is not returned, even if this answer is an error.
+            # Answers read with other rights are not returned, even if this answer is an error.
             cached = cached if key == asked else None
             if key != asked and answer.status == NOT_MODIFIED:
                 return (yield from self._ask(call, key, None, seconds))
@@ -299,25 +299,25 @@ def stale(cached: Entry) -> Any:
 
 
 SERVER_SECONDS = 60.0
-"""How long the server evaluates an agent after it was found that only the server can."""
+"""The seconds for which the server evaluates an agent that the client could not."""
 
 _ANY = ""
 """Stands for the paths of all agents."""
 
 
 class _ByTheServer(NamedTuple):
-    """That the server evaluates an agent, or all."""
+    """A record that the server evaluates an agent, or all agents."""
 
     until: float
     events_tell: bool
-    """Whether the log reports changes: not if the server chooses by the context in its own way."""
+    """Whether the log reports changes: not if the server chooses versions in its own way."""
 
 
 _NOT: _ByTheServer = _ByTheServer(float("-inf"), events_tell=True)
 
 
 class AgentReads:
-    """The reads of agents of one client; `held` reads what may be cached."""
+    """The reads of agents of one client; `held` performs cacheable reads."""
 
     def __init__(
         self,
@@ -327,7 +327,7 @@ class AgentReads:
         *,
         parts_cost_nothing: bool,
     ) -> None:
-        """Take how to read; `parts_cost_nothing` if those that are held are read without a request."""
+        """`parts_cost_nothing` means that cached parts are read without a request."""
         self._reads = reads
         self._held = held
         self._clock = clock
@@ -371,7 +371,7 @@ class AgentReads:
         self._by_the_server[name] = _ByTheServer(self._clock() + SERVER_SECONDS, events_tell)
 
     def _let_server_evaluate(self, call: Call[Any], local: Local[Any], *, events_tell: bool) -> Flow[Any]:
-        """Let the server evaluate an agent; without an answer, evaluate what is held as far as possible."""
+        """Let the server evaluate an agent; without an answer, evaluate the cached parts if possible."""
         if self._reads.rests:
             key = yield from self._reads.key(call)
             offline = yield from self._offline(local)
@@ -386,7 +386,7 @@ class AgentReads:
             return offline
 
     def _offline(self, local: Local[Any]) -> Flow[Any]:
-        """Return the agent evaluated from what is held as far as possible, as stale; None if impossible."""
+        """Return the agent evaluated from cached parts as far as possible, as stale; None if impossible."""
         key = yield from self._reads.key(local.parts)
         held = yield from self._reads.cached(local.parts, key)
         if held is None:

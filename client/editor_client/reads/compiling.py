@@ -12,7 +12,7 @@ from editor_client.shared.errors import Invalid
 from editor_client.shared.instructions import BlockText
 
 Prompt = Mapping[str, Any]
-"""A record, a version or a served agent; or a configuration, as an exported file holds it."""
+"""A record, a version or a served agent; or a configuration in the form of an exported file."""
 
 
 def compile_prompt(
@@ -23,10 +23,10 @@ def compile_prompt(
 ) -> str:
     """Return the text of a prompt block, or of an agent's instructions, in a context.
 
-    `blocks` are the prompt blocks that the instructions refer to, by id; None stands for one to leave out,
-    as the server does if it is not published. The text is empty if the rules of a block do not hold. Raises
-    `ValidationFailed` for a missing block, for something that is not a prompt, and for a result that the
-    server would refuse as too long.
+    `blocks` are the prompt blocks that the instructions refer to, by id; None omits one, as the server does
+    if it is not published. The text is empty if the rules of a block do not hold. Raises `ValidationFailed`
+    for a missing block, for something that is not a prompt, and for a result that the server would refuse as
+    too long.
     """
     if "content" in prompt:
         shown: Any = [{"type": "prompt_block", "content": prompt["content"], "rules": prompt.get("rules")}]

@@ -127,9 +127,9 @@ DOWN = {502, 503, 504}
 
 BACK_OFF_SECONDS = 0.1
 QUICK_SECONDS = 1.0
-"""A failure within this time costs a caller little, so that the next one may try at once."""
+"""After a failure within this time the next caller may try immediately."""
 REST_SECONDS = 5.0
-"""How long a server that let a caller wait in vain is not asked for what is held."""
+"""The seconds for which an unresponsive server gets no requests for cached answers."""
 
 NEVER = float("-inf")
 
@@ -137,15 +137,15 @@ NEVER = float("-inf")
 class Exchange:
     """The shared state of one client's requests.
 
-    While the server is `down`, nothing is sent twice, and of the callers that have a cached answer only one
-    at a time checks whether it is back; the others do not wait. A server that is `silent`, so that the check
-    itself takes long, is left alone for a while after each.
+    While the server is `down`, nothing is retried, and of the callers that have a cached answer only one at a
+    time checks whether it is back; the others do not wait. After a check of a `silent` server, which takes
+    long, no further check is made for a while.
     """
 
     def __init__(self, retries: int, clock: Callable[[], float], *, idempotent: bool = False) -> None:
         self.down = False
         self.silent = False
-        """Whether it is down and lets callers wait."""
+        """Whether it is down and does not respond."""
         self._due = NEVER
         self._is_told = False
         self._idempotent = idempotent
@@ -160,11 +160,11 @@ class Exchange:
 
     @property
     def rests(self) -> bool:
-        """Whether a caller that can do without an answer should not wait for one."""
+        """Whether a caller that can continue without an answer should not wait for one."""
         return self.silent and (self._clock() < self._due or self._probing.locked())
 
     def lose(self, *, silent: bool) -> None:
-        """Record that no server answers; `silent` if that took long to find out."""
+        """Record that no server answers; `silent` if the failure was slow."""
         if silent:
             self._due = self._clock() + REST_SECONDS
         self.down, self.silent = True, silent
@@ -178,7 +178,7 @@ class Exchange:
             logger.info("the server answers again")
 
     def is_news(self) -> bool:
-        """Return whether the outage is to be logged; once for each."""
+        """Return whether to log the outage; once for each."""
         with self._telling:
             is_news, self._is_told = not self._is_told, True
         return is_news
@@ -242,7 +242,7 @@ def failure(answer: Answer) -> EditorError:
 
 def unreachable(problem: NoAnswer, *, is_read: bool = True) -> Unreachable:
     """Return the error for a missing answer."""
-    doubt = "" if is_read or not problem.sent else " No one knows whether it was done."
+    doubt = "" if is_read or not problem.sent else " It is unknown whether it was done."
     code = "unreachable" if problem.in_time else "timeout"
     return Unreachable(f"The server did not answer: {problem.reason}.{doubt}", code=code)
 
@@ -293,7 +293,7 @@ class Deadline(threading.local):
         self.time = None
 
     def limit(self, timeout: float | None, error: type[Exception]) -> float | None:
-        """Return how long a wait may take; raises the error if no time is left."""
+        """Return the seconds that a wait may take; raises the error if no time is left."""
         if self.time is None:
             return timeout
         left = self.time - self._clock()

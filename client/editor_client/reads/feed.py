@@ -47,7 +47,7 @@ class Reference(Result):
 
 
 class Actor(Result):
-    """Who made a change, and how; without a name if it was the application itself."""
+    """The actor of a change, and the means; without a name for the application itself."""
 
     id: str | None = None
     via: Literal["studio", "api", "python", "schedule", "command", "file"]
@@ -81,8 +81,8 @@ class EventPage(Result):
     """The start of the next page: `after` for later events, `before` when going back."""
     has_more: bool
     epoch: str = ""
-    """Belongs to `next`: give both back. After the server was put back to an earlier state, it has another
-    one, and the earlier one raises `CursorAhead`. Empty if the server is older than epochs."""
+    """Belongs to `next`: send both. After an earlier state of the server was restored, the epoch changes, and
+    the earlier one raises `CursorAhead`. Empty for a server without epochs."""
 
 
 class EventFilters(TypedDict, total=False):
@@ -128,22 +128,22 @@ logger = logging.getLogger("editor_client")
 POLL_SECONDS = 0.95
 """The interval of polling: a change is then seen within a second."""
 POLL_HOLDS_SECONDS = 2.0
-"""How long after a poll an answer counts as complete, even if the next poll is not sent."""
+"""The seconds for which a poll counts as complete, even if the next poll is not sent."""
 ANSWER_SECONDS = 5.0
 """The time limit of a poll, and of opening a stream."""
 FIRST_BYTE_SECONDS = 5.0
-"""A server sends something at once. After this time without a byte, a proxy is buffering."""
+"""A server sends its first bytes immediately; after this time without a byte, a proxy is buffering."""
 SILENCE_SECONDS = 20.0
-"""A stream that is silent for longer is broken: the server sends something every 15 seconds."""
+"""A stream that is silent for longer is broken: the server sends a comment every 15 seconds."""
 RETRY_STREAM_SECONDS = 60.0
 """The pause before another attempt at a stream that could not be opened."""
 PAGE = 1000
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 0.8
 """The pauses between attempts to reach a server that is down."""
 MAX_WAIT_SECONDS = 60.0
-"""The longest wait that a server can ask for."""
+"""The longest wait that a server can request."""
 LOST = (NoAnswer, ServerError, RateLimited)
-"""There is no answer now, but there may be one later."""
+"""Errors after which an answer may come later."""
 
 OK, GONE = 200, 410
 _read_page = reading(EventPage)
@@ -157,14 +157,14 @@ class Batch:
     begins: bool = False
     """Whether the connection is new, so that earlier events may have been missed."""
     until: float | None = None
-    """The time until which no event is missed without hearing more; None if unchanged."""
+    """The time until which the listener is up to date without further events; None if unchanged."""
 
 
 class Feed:
     """The events after a position, for one listener. The caller closes `stream` when it stops listening.
 
-    Before a stream begins, and in place of one, the log is polled for events after the position. `timeout`
-    and the clock are in seconds.
+    Before a stream begins, and instead of one, the log is polled for events after the position. `timeout` and
+    the clock are in seconds.
     """
 
     def __init__(
@@ -173,10 +173,10 @@ class Feed:
         self.position: After = after
         """All events up to here have been returned."""
         self.epoch = ""
-        """The epoch of the position, once a page has said it; empty from servers without epochs."""
+        """The epoch of the position, once a page has it; empty for servers without epochs."""
         self.stream: Any = None
         self.rights = ""
-        """The rights that the latest answer has named; empty if it named none."""
+        """The rights in the latest answer; empty without any."""
         self._clock = clock
         self._filters = filters
         self._limit = PAGE
@@ -257,7 +257,7 @@ class Feed:
         if isinstance(refusal, CursorAhead | CursorExpired | Unauthorized):
             self._is_connected = False
             raise refusal
-        reason = "the answer is no stream" if opened.status == OK else f"{opened.status} {refusal.code}"
+        reason = "the answer is not a stream" if opened.status == OK else f"{opened.status} {refusal.code}"
         self._do_without(reason, refusal.retry_after)
         return Batch()
 
@@ -290,10 +290,10 @@ class Feed:
         pause = max(RETRY_STREAM_SECONDS, retry_after or 0)
         self._stream_due = self._clock() + pause * random.uniform(1, 1.5)  # noqa: S311  no secret
         if not self._is_told:
-            logger.warning("events cannot be streamed (%s): asking once a second instead", reason)
+            logger.warning("events cannot be streamed (%s): polling once a second instead", reason)
         self._is_told = True
 
-    # What has been returned
+    # Returned events
 
     def _new(self, events: Iterable[LogEvent]) -> Iterator[LogEvent]:
         """Record the events of a stream, and yield new ones.
@@ -314,7 +314,7 @@ class Feed:
 
 
 class Outage:
-    """A time without answers: the pauses between attempts, and one line in the log."""
+    """An outage: the pauses between attempts, and one line in the log."""
 
     def __init__(self) -> None:
         self.attempts = 0
@@ -339,7 +339,7 @@ class Outage:
 
 
 class Listener(Source[LogEvent]):
-    """The events of the log for an application: reconnects by itself, misses nothing and repeats nothing."""
+    """The events of the log for an application. Reconnects automatically, without gaps or repetitions."""
 
     def __init__(
         self, clock: Callable[[], float], timeout: float, retries: int, after: After, filters: EventFilters

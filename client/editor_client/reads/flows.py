@@ -1,7 +1,7 @@
 """All decisions of the clients, without I/O.
 
 A flow is a generator: it yields an effect and receives the result. The two drivers, `editor_client.sync` and
-`editor_client.asynchronous`, perform the effects and decide nothing.
+`editor_client.asynchronous`, perform the effects and make no decisions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Flows:
         clock: Callable[[], float],
         hint: str = "",
     ) -> None:
-        """Take what the reads need, and the `hint` that `NotFound` gives."""
+        """`hint` is the text for `NotFound` errors."""
         self._server = rights.server
         self._hint = hint
         self._policy = policy
@@ -59,7 +59,7 @@ class Flows:
         return cast("Flow[T]", self.reports.count_run(cast("Flow[Any]", flow)))
 
     def report_usage(self) -> Flow[None]:
-        """Report the waiting usage at once."""
+        """Report the pending usage immediately."""
         if self.reports is not None:
             yield from self.reports.send()
 
@@ -119,7 +119,7 @@ class Flows:
             yield from self._reads.note_rights(answer.rights, number)
             result = yield from self._reads.result(call, answer)
         finally:
-            # Also if it is unknown whether it was done.
+            # Even if it is unknown whether it was done.
             if call.changes:
                 self._reads.cache.mark_changed()
         if call.removes and call.about is not None:

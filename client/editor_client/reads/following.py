@@ -20,15 +20,15 @@ from editor_client.reads.feed import LOST, Feed, LogEvent, Outage
 
 MAX_RESOURCES = 10_000
 TRUSTED_SECONDS = 600.0
-"""After which an answer is confirmed although nothing was heard: no event tells a key of rights that it has
-lost. A stream ends after as long."""
+"""The seconds after which an answer is confirmed without events, because a key gets no event about rights
+that it has lost. A stream ends after the same time."""
 
 
 class Freshness:
-    """The events so far. Reading takes no lock; changing does."""
+    """The freshness of answers, from the events so far. Reading takes no lock; changing does."""
 
     def __init__(self, clock: Callable[[], float], number: Callable[[], int]) -> None:
-        """Take a clock of monotonic seconds, and the source of the numbers that tickets have."""
+        """`clock` gives monotonic seconds; the other argument is the source of ticket numbers."""
         self._clock = clock
         self._number = number
         self._until = NEVER
@@ -42,7 +42,7 @@ class Freshness:
         self._lock = Lock()
 
     def until(self, moment: float) -> None:
-        """Set the time until which no event is missed without hearing more."""
+        """Set the time until which the state is complete without further events."""
         self._until = moment
 
     def begin(self) -> None:
@@ -83,13 +83,13 @@ class Freshness:
 logger = logging.getLogger("editor_client")
 
 FIRST_WORD_SECONDS = 2.0
-"""How long the first read waits until the log is followed; earlier answers are requested again."""
+"""The seconds that the first read waits until the log is followed; earlier answers are requested again."""
 REFUSED_SECONDS = 10.0
 """The pause between attempts with a refused key."""
 ATTEMPT_SECONDS = 5.0
 """The pause between reads that try although no answer is expected."""
 LOOK_SECONDS = 0.25
-"""How often a read that waits for another looks whether the server is found to be away."""
+"""The seconds between checks, by a read that waits for another, whether the server is unavailable."""
 IMPOSSIBLE_SECONDS = 60.0
 """The pause between attempts if the server has no log to follow."""
 
@@ -102,7 +102,7 @@ class Turns:
         self._busy: Future[None] | None = None
 
     def take(self) -> Future[None] | None:
-        """Take the turn and return None, or return what completes when the current holder ends."""
+        """Take the turn and return None, or return a future that completes when the current holder ends."""
         with self._lock:
             if self._busy is not None:
                 return self._busy
@@ -139,7 +139,7 @@ class FollowedReads:
         self._is_refused = False
         """Whether the key is refused, and its cached answers are kept."""
         self._attempt_due = NEVER
-        """When a read tries the server nevertheless, in case only the follower gets no answer."""
+        """The time at which a read tries the server anyway, in case only the follower gets no answer."""
 
     def read(self, call: Call[Any]) -> Flow[Any]:
         """Return the cached answer if it is fresh; it never is if no event reports its changes."""
@@ -151,14 +151,14 @@ class FollowedReads:
         cached = yield from self._reads.cached(call, key)
         yield from self._ensure_follower()
         if cached is not None and self._is_known_to_be_away():
-            # Ask now and then, in case only the follower gets no answer.
+            # Try occasionally, in case only the follower gets no answer.
             if not self._reads.rests and self._is_attempt_due():
                 yield from self._reads.refresh(call, key, cached)
             return stale(cached)
         return (yield from self._ask_in_turn(call, key, cached, deadline))
 
     def _ask_in_turn(self, call: Call[Any], key: Key, cached: Entry | None, deadline: float) -> Flow[Any]:
-        """Ask the server after other reads, unless they make it unnecessary."""
+        """Send the request after other reads, unless they make it unnecessary."""
         while (other := self._turns.take()) is not None:
             if cached is not None and self._is_of_no_use_to_ask():
                 return stale(cached)
@@ -168,7 +168,7 @@ class FollowedReads:
                     return stale(cached)
                 raise Unreachable("The server did not answer: it took too long.", code="timeout")
         try:
-            # Another thread may have asked in the meantime, and heard the rights.
+            # Another thread may have sent a request in the meantime and received the rights.
             asked, key = key, (yield from self._reads.key(call))
             cached = self._reads.cache.get(key) or (cached if key == asked else None)
             if cached is not None and call.events_tell and self._is_fresh(cached):
@@ -184,11 +184,11 @@ class FollowedReads:
         return is_known_to_be and not self._reads.is_silent
 
     def _is_known_to_be_away(self) -> bool:
-        """Return whether a read waited in vain, or follower and reads got no answer."""
+        """Return whether a read timed out, or follower and reads got no answer."""
         return self._reads.is_silent or (self._is_away and self._reads.is_down)
 
     def _is_of_no_use_to_ask(self) -> bool:
-        """Return whether the server is away, or refuses the key: then a read tries now and then."""
+        """Return whether the server is unavailable or refuses the key; then a read tries only rarely."""
         return self._is_known_to_be_away() or (self._is_refused and not self._is_attempt_due())
 
     def _is_attempt_due(self) -> bool:
@@ -230,7 +230,7 @@ class FollowedReads:
                     feed.start_at("now")
                     yield Sleep(pause)
         finally:
-            # Without a follower every read asks the server.
+            # Without a follower every read sends a request.
             self._freshness.until(NEVER)
             self._is_away = self._is_refused = False
             if not first_word.done():
@@ -257,7 +257,7 @@ class FollowedReads:
             return self._outage.record_failure(error, "The client reads its cached answers again.")
         except EditorError as error:
             self._is_away = self._is_refused = False
-            self._outage.record_failure(error, "Every read asks the server.")
+            self._outage.record_failure(error, "Every read sends a request.")
             return IMPOSSIBLE_SECONDS
         if batch.begins:
             self._freshness.begin()

@@ -23,12 +23,12 @@ from editor_client.result import Result, Success, with_json_names
 logger = logging.getLogger("editor_client")
 
 SECONDS: Final = 2.0
-"""How long usage is collected before it is sent."""
+"""The seconds for which usage is collected before it is sent."""
 MAX_WAITING: Final = 10_000
 """The maximum number of versions held while the server is unavailable."""
 _UNAVAILABLE: Final = 503
 _NOT_COUNTED: Final = frozenset({TOO_MANY, _UNAVAILABLE})
-"""Refusals after which the server has not counted it."""
+"""Refusals that mean that the server has not counted the usage."""
 
 
 class UsedByRun(TypedDict, total=False):
@@ -104,7 +104,7 @@ class UsageReports:
         yield from self.send()
 
     def send(self) -> Flow[None]:
-        """Report the waiting usage, until the server does not answer."""
+        """Report the pending usage, until the server does not answer."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -156,7 +156,7 @@ FeedbackValue = bool | int | float | str
 
 
 class Cost(Result):
-    """An estimate of what models cost."""
+    """An estimate of the cost of models."""
 
     amount: str
     """A decimal number."""
@@ -179,7 +179,7 @@ class UsageOfVersion(Result):
     output_tokens: int
     milliseconds: int
     cost: Cost | None = None
-    """None where the price of a model is unknown."""
+    """None if the price of a model is unknown."""
     first_used_at: datetime.datetime
     last_used_at: datetime.datetime
 

@@ -75,7 +75,7 @@ class WholePositions:
                 self.error = value
             elif name == b"data":
                 self._held.append(value)
-            # A comment is sent only when there is nothing else to send.
+            # A comment is sent only if there are no events to send.
             if (name == b"data" and self._is_last) or (colon and not name):
                 complete += self._held
                 self._held, self._is_last = [], False
@@ -109,7 +109,7 @@ def _event(data: bytes) -> Event:
     except (ValueError, RecursionError):
         raise malformed("an event is not JSON") from None
     if event.type == "error":
-        # The answer began successfully, so its status is meaningless here.
+        # The answer began with a success, so its status is meaningless here.
         sentence, code = event.payload.get("error"), event.payload.get("code")
         raise ServerError(str(sentence), status=200, code=str(code or "run_failed"), details=event.payload)
     return event

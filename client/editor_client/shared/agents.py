@@ -76,7 +76,7 @@ def evaluate_agent(
 
 
 def left_out(reports: Sequence[BlockReport]) -> Iterator[LeftOut]:
-    """Yield a notice for each prompt block that is left out because there is no text to show."""
+    """Yield a notice for each prompt block that is omitted because it has no text."""
     for report in reports:
         if report.reason in {"missing", "unpublished"}:
             message = Message("The prompt block {id!r} is not published; it is left out.", id=report.id)
@@ -93,7 +93,7 @@ def left_out(reports: Sequence[BlockReport]) -> Iterator[LeftOut]:
 
 
 class Unresolved(NamedTuple):
-    """A notice that placeholders stay as they are written."""
+    """A notice about unresolved placeholders."""
 
     code: str
     message: str
@@ -152,7 +152,7 @@ def answer_in(
     `Invalid` if the instructions are too long, or take too much to evaluate.
     """
     evaluation = Evaluation(context)
-    # An arm has its own version, configuration and schema, and leaves out other blocks.
+    # An arm has its own version, configuration and schema, and omits other blocks.
     rule = parts["rollout"]
     arm = choose_arm(rule, context)
     outcome = None if rule is None else describe_arm(rule, arm, context)

@@ -99,7 +99,7 @@ class Arm:
 def build_rule(
     rollout_id: str, seed: str, bucket_by: str, arms: Iterable[Arm], shown: Shown = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the rule that `choose_arm` follows, as clients get it; `shown` is what versions show, by id."""
+    """Return the rule of `choose_arm` for clients; `shown` has the blocks that versions show, by id."""
     found = [
         {
             "name": arm.name,
@@ -130,8 +130,8 @@ def place_arms(arms: Sequence[Arm]) -> list[Arm]:
 def reweight_arms(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> list[Arm]:
     """Return the arms, which stay in place, with other weights by name.
 
-    Unnamed arms keep theirs. Raises `Invalid` for a name that no arm has, or that occurs twice, and for
-    invalid weights; the fields are those of `weights`.
+    Unnamed arms keep theirs. Raises `Invalid` for an unknown or repeated name, and for invalid weights; the
+    fields are those of `weights`.
     """
     places = {arm.name: number for number, arm in enumerate(arms)}
     ends = [*(arm.start for arm in arms[1:]), BUCKETS]

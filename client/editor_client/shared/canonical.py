@@ -22,7 +22,8 @@ from editor_client.shared.errors import Invalid, Message
 
 MAX_DEPTH = 64
 _LONG = 22  # digits; a whole number of so many or more is written with an exponent if it is a float
-# What the canonical text can have and the comparable text writes otherwise: 1.0, 1e+20, and long integers.
+# Numbers that the comparable text writes in another form than the canonical text: 1.0, 1e+20, and long
+# integers.
 _MAY_DIFFER = (  # each begins with few characters, which is searched several times as fast as all in one
     re.compile(r"\.0(?![0-9])"),
     re.compile(r"e\+(?:1[0-9]|20)(?![0-9])"),
@@ -63,7 +64,7 @@ def parse(text: bytes | str, *, field: str = "body") -> Any:
 
 
 def parse_file(content: bytes, *, field: str = "file") -> Any:
-    """Return the value of a JSON file as `parse` does; it may begin with a mark, as some programs write."""
+    """Return the value of a JSON file as `parse` does; it may begin with a byte order mark."""
     return parse(content.removeprefix(codecs.BOM_UTF8), field=field)
 
 
@@ -91,9 +92,9 @@ def check(value: Any) -> None:
 
 
 def fault(value: Any) -> tuple[str, str] | None:
-    """Return the place of what `check` refuses, such as `input.0.name`, and the reason; None if nothing is.
+    """Return the place of a value that `check` refuses, such as `input.0.name`, and the reason, or None.
 
-    The place of a member whose name is refused is that of the object.
+    If the name of a member is refused, the place is that of the object.
     """
     reason = _refusal(value)
     if reason is None:
@@ -137,8 +138,8 @@ def file_text(value: Any) -> str:
 def comparable(value: Any) -> str:
     """Return a text that is the same for equal values, with numbers by value: `1` is `1.0`, not `true`.
 
-    It is the canonical text except for whole numbers: of up to 21 digits they have neither a fraction nor an
-    exponent (`1`), beyond that those that floats can hold have an exponent (`1e+308`).
+    It is the canonical text except for whole numbers: up to 21 digits have neither a fraction nor an exponent
+    (`1`); longer ones that floats can represent have an exponent (`1e+308`).
     """
     return _comparable_text(dump(value))
 
@@ -195,7 +196,7 @@ def is_utf8(text: bytes) -> bool:
     return True
 
 
-# Exact, all of them: a float is one number, which an integer can be, too, or the neighbour of.
+# Exact in all cases, because a float has one exact value, which an integer may equal or be next to.
 
 
 def _whole_or_float(text: str) -> int | float:
@@ -246,7 +247,7 @@ def _children(item: Mapping[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterable
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
-        raise _NotJson(Message("holds a NUL character"))
+        raise _NotJson(Message("contains a NUL character"))
     if text.isascii():
         return
     try:

@@ -1,4 +1,4 @@
-"""Cut a text between the characters that people see, and shorten values for messages. Pure.
+"""Cut a text between visible characters, and shorten values for messages. Pure.
 
 The server cuts by Unicode's rules (`versioning.domain.texts`), which need tables that Python does not have.
 The rules here need only the standard library. They may go back a few characters more; they never cut within a
@@ -46,18 +46,18 @@ def _are_apart(text: str, position: int) -> bool:
 
 
 def _is_mark(letter: str) -> bool:
-    """Return whether it belongs to what precedes it; some vowels of Burmese are marks that stand alone."""
+    """Return whether it belongs to the preceding character; some Burmese vowels are separate marks."""
     return unicodedata.category(letter)[0] == "M" and letter not in "\u102b\u102c\u1038"
 
 
 def _is_extending(letter: str) -> bool:
-    """Return whether it is a colour of skin, a tag, or a vowel that other alphabets write as a mark."""
+    """Return whether it is a skin tone, a tag, or a vowel that other alphabets write as a mark."""
     is_emoji_part = "\U0001f3fb" <= letter <= "\U0001f3ff" or "\U000e0020" <= letter <= "\U000e007f"
     return is_emoji_part or letter in "\u0e33\u0eb3\uff9e\uff9f"
 
 
 def _is_prepended(letter: str) -> bool:
-    """Return whether it is a sign that belongs to what follows."""
+    """Return whether it is a sign that belongs to the following character."""
     return (
         unicodedata.category(letter) == "Cf" or letter == "\u0d4e" or "\U000111c2" <= letter <= "\U000111c3"
     )
@@ -89,7 +89,7 @@ def _is_trailing(letter: str) -> bool:
     return "\u11a8" <= letter <= "\u11ff" or "\ud7cb" <= letter <= "\ud7fb"
 
 
-_SHOWN: Final = 60  # characters of a value that a message shows
+_SHOWN: Final = 60  # characters of a value in a message
 
 
 class _Text(str):

@@ -14,7 +14,7 @@ from editor_client.shared.errors import Invalid, Message
 T = TypeVar("T")
 
 MAX_STEPS = 64 * 1024 * 1024
-"""The maximum number of steps of a request. A step is about one character that is printed, or compared."""
+"""The maximum number of steps of a request. A step is roughly one character that is printed or compared."""
 STEPS_OF_A_LOOK_UP = 32
 """The cost of finding a value in the context, besides the length of its path."""
 STEPS_OF_AN_ITEM = 16
@@ -22,11 +22,11 @@ STEPS_OF_AN_ITEM = 16
 STEPS_OF_A_SEARCHED_CHARACTER = 2
 """The cost of one character of a text that is searched for another text."""
 MAX_CHARACTERS_READ = 64 * 1024 * 1024
-"""How many characters of prompt blocks may be read for a request, in addition to the steps."""
+"""The number of characters of prompt blocks that may be read for a request, in addition to the steps."""
 
 
 class Evaluation:
-    """A context, the steps that are left for evaluating in it, and intermediate results."""
+    """A context, the remaining steps for evaluating in it, and intermediate results."""
 
     def __init__(self, context: Mapping[str, Any], *, steps: int = MAX_STEPS) -> None:
         self.context = context
@@ -34,9 +34,10 @@ class Evaluation:
         self.steps_left = steps
         self.characters_left = MAX_CHARACTERS_READ
         self.field = "context"
-        """What is being evaluated, under the caller's name; a refusal names it."""
+        """The field being evaluated, under the caller's name; errors name it."""
         self.seconds_checking = 0.0
-        """What checking the context against schemas has taken: their patterns cannot be counted in steps."""
+        """The seconds spent on checking the context against schemas, whose patterns cannot be counted in
+        steps."""
         self._worked_out: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     @classmethod

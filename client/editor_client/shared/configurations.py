@@ -114,5 +114,5 @@ def searchable(resource_id: str, config: Config, text_field: str) -> Searchable:
 
 
 def searchable_text(resource_id: str, config: Config, text_field: str) -> str:
-    """Return the key of the searched texts, in which the key of a text is looked for."""
+    """Return the key of the searched texts, which is searched for the key of a text."""
     return caseless("\n".join(searchable(resource_id, config, text_field)))

@@ -33,9 +33,9 @@ def name_problem(name: str) -> str | None:
 
 
 def metadata_problem(metadata: Any) -> Issue | None:
-    """Return what is wrong with the metadata of an item, or None.
+    """Return the problem of an item's metadata, or None.
 
-    Only a purge says of an item that its content was removed.
+    Only a purge may mark the content of an item as removed.
     """
     if isinstance(metadata, Mapping) and PURGED in metadata:
         return Issue(f"metadata.{PURGED}", Message("cannot be set"))

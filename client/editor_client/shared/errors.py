@@ -1,4 +1,4 @@
-"""Invalid input, with every problem that was found.
+"""Invalid input, with every problem found.
 
 An error has a sentence for people and a stable `code` for programs. The service has more errors of the same
 family in `versioning.domain.errors`; the client raises `Invalid` as its own `ValidationFailed`.
@@ -69,7 +69,7 @@ class VersioningError(Exception):
 class Invalid(VersioningError):
     """The input is invalid; up to `MAX_ISSUES` problems are listed.
 
-    Further ones are counted; `more` is how many the caller has already left out.
+    Further ones are counted; `more` is the number that the caller has already omitted.
     """
 
     code = "validation_failed"

@@ -1,7 +1,7 @@
-"""What gates ask of a version before it goes live: its evidence, and their rules for it. Pure.
+"""The requirements of gates for a version: its evidence, and their rules. Pure.
 
-Evidence is an experiment. Those who read experiments, the service and the editor in memory, pass in what they
-know of them; `E` is their type.
+Evidence is an experiment. The readers of experiments, the service and the editor in memory, pass in their
+data; `E` is their type.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LEAST_DIGITS: Final = 1e-9
 
 
 class State(StrEnum):
-    """Why a gate is not satisfied; in the order in which they are said."""
+    """Why a gate is not satisfied; in the order in which reasons are given."""
 
     SCORER_GONE = "scorer_gone"
     RUNNING = "running"
@@ -37,7 +37,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Evidence(Generic[E]):
-    """What experiments say of a configuration."""
+    """The evidence of experiments for a configuration."""
 
     experiment: E | None = None
     """The newest evidence, or if there is none, the experiment that comes closest to it."""
@@ -49,15 +49,15 @@ class Evidence(Generic[E]):
 
 @dataclass(frozen=True)
 class GateAnswer(Generic[E]):
-    """What a gate says."""
+    """The judgement of a gate."""
 
     state: State | None
     """Why it is not satisfied; None if it is."""
     rule: Rule | None
-    """The rule that does not hold, or for which there is no evidence; None before one was asked."""
+    """The failed rule, or the one without evidence; None if none was evaluated."""
     experiment: E | None
     is_allowed: bool = False
-    """Whether the gate lets a version go live in this state, which is `TOO_FEW` then."""
+    """Whether the gate allows a version in this state, which is then `TOO_FEW`."""
 
 
 def gathered_evidence(
@@ -69,11 +69,11 @@ def gathered_evidence(
     attempts: Callable[[E], int],
     wanted: int,
 ) -> Evidence[E]:
-    """Return the evidence for a configuration, or what is instead of it.
+    """Return the evidence for a configuration, or the reason why there is none.
 
     `experiments` are those of the configuration, newest first. All that are evidence count together, and need
-    the `wanted` attempts together: running it again adds attempts, and replaces none. The results of those
-    that were stopped count beside them, so that stopping one in time drops no failure either.
+    the `wanted` attempts together: running it again adds attempts, and replaces none. The results of stopped
+    ones also count, so that stopping an experiment in time does not hide a failure.
     """
     fitting = [experiment for experiment in experiments if is_present(experiment)]
     whole = [scorer for scorer in fitting if is_whole(scorer)]
@@ -97,11 +97,11 @@ def judge_gate(
     *,
     allows_too_few: bool = False,
 ) -> GateAnswer[E]:
-    """Return what a gate says: of the evidence first, then of each rule in order.
+    """Return the judgement of a gate: about the evidence first, then about each rule in order.
 
-    `live` returns the evidence for what was live last; None if nothing ever was, so that nothing is worse
-    than that. With `allows_too_few`, a rule that too few items cannot decide does not refuse; the answer says
-    so.
+    `live` returns the evidence for the last live configuration; None if there was none, so that no version is
+    worse. With `allows_too_few`, a rule that is undecided for too few items passes; `is_allowed` records
+    that.
     """
     if here.experiment is None or here.lacks is not None:
         return GateAnswer(here.lacks, None, here.experiment)
@@ -128,14 +128,14 @@ def judge_gate(
 
 
 class Answer(Enum):
-    """What the evidence says of a rule."""
+    """The result of a rule."""
 
     HOLDS = auto()
     FAILS = auto()
     UNDECIDABLE = auto()
-    """The evidence does not say, such as for a tag that no item has; that is not enough to go live."""
+    """The evidence cannot decide, for example for a tag that no item has; the version is refused."""
     TOO_FEW = auto()
-    """So few items cannot show the difference that the rule asks for."""
+    """There are too few items to show the difference that the rule requires."""
 
 
 def holds(rule: Rule, here: Run) -> Answer:
@@ -144,12 +144,12 @@ def holds(rule: Rule, here: Run) -> Answer:
 
 
 def holds_against_live(rule: Rule, here: Run, live: Run) -> Answer:
-    """Return whether a rule about a version compared with what is live holds."""
+    """Return whether a rule that compares a version with the live one holds."""
     return _BESIDE_LIVE[rule["rule"]](rule, here, live)
 
 
 def speaks_of_live(rule: Rule) -> bool:
-    """Return whether a rule needs evidence of what is live as well."""
+    """Return whether a rule also needs evidence for the live version."""
     return rule["rule"] in _BESIDE_LIVE
 
 
@@ -186,7 +186,7 @@ def _not_worse(rule: Rule, here: Run, live: Run) -> Answer:
 def _non_inferior(rule: Rule, here: Run, live: Run) -> Answer:
     """Return whether the version is at most the margin worse: by the low end of the interval.
 
-    An interval that is wider than the margin, and does not lie beyond it, says nothing.
+    An interval that is wider than the margin, and not entirely beyond it, is inconclusive.
     """
     primary: ComparedScorer | None = compare(here, live).primary
     if primary is None or not primary.items:
@@ -201,7 +201,7 @@ def _non_inferior(rule: Rule, here: Run, live: Run) -> Answer:
 
 
 def _no_new_failures(rule: Rule, here: Run, live: Run) -> Answer:
-    """Return whether nothing that passed every attempt live fails most of them now."""
+    """Return whether no item that passed every attempt with the live version fails most attempts."""
     comparison: Comparison = compare(here, live)
     if not comparison.pairs:
         return Answer.UNDECIDABLE
@@ -213,7 +213,7 @@ def _no_new_failures(rule: Rule, here: Run, live: Run) -> Answer:
 
 
 def _max_tokens(rule: Rule, here: Run, live: Run) -> Answer:
-    """Return whether the mean per item is at most so many times that of what is live."""
+    """Return whether the mean per item is at most this many times that of the live version."""
     if not here.tokens or not live.tokens or not any(live.tokens.values()):
         return Answer.UNDECIDABLE
     mean, of_live = fmean(here.tokens.values()), fmean(live.tokens.values())

@@ -1,4 +1,4 @@
-"""Ids of resources and names of labels: what is allowed, and the file name of an id."""
+"""Ids of resources and names of labels: their rules, and the file name of an id."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ RESERVED_SEGMENTS = frozenset(
 )
 
 RESERVED_FOR_NEW = frozenset({"parts", "render"})
-"""Words that became reserved after ids with them could be stored, which keep working."""
+"""Words that became reserved later; stored ids with them keep working."""
 
 RESERVED_FOR_SCORERS = frozenset({"try", "agreement"})
-"""Words that follow the id of a scorer alone."""
+"""Words that follow only the ids of scorers."""
 
 _PRINTABLE = (
     r"[^\u0000-\u001f\u007f-\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff]"
@@ -62,7 +62,7 @@ def encode(resource_id: str) -> str:
 
 
 def problem(resource_id: str, own_words: Collection[str] = ()) -> str | None:
-    """Return why the text cannot be an id, or None if it can; `own_words` are reserved by its kind alone."""
+    """Return why the text cannot be an id, or None if it can; `own_words` are reserved only by its kind."""
     reserved = RESERVED_SEGMENTS.union(own_words) if own_words else RESERVED_SEGMENTS
     if _SIMPLE.fullmatch(resource_id) and resource_id not in reserved:
         return None

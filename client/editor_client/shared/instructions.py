@@ -43,7 +43,7 @@ class BlockReport(NamedTuple):
     id: str | None = None
     version_id: str | None = None
     reason: str | None = None
-    """Why the block was left out: `rules`, `blank`, `missing`, `unpublished`; None when it is shown."""
+    """Why the block was omitted: `rules`, `blank`, `missing`, `unpublished`; None when it is shown."""
     unresolved: tuple[str, ...] = ()
     """The paths of placeholders in its text that have neither a value nor a fallback, each once, in order."""
 
@@ -117,11 +117,11 @@ def assemble(
 ) -> tuple[str, list[BlockReport]]:
     """Return the instructions as one text, and a report on every block.
 
-    A text is not rendered. Blocks are; those whose rules do not hold or that are blank are left out, and the
-    others are joined by a blank line. White space at both ends of the result is cut. `found` maps the id of a
-    referenced block to what was found, or to the reason why there is nothing (`missing`, `unpublished`).
-    Raises `Invalid` for a result of more than `MAX_LENGTH` characters, and for one that would take more work
-    than the evaluation allows; `field` is the caller's name for the instructions.
+    A text is not rendered. Blocks are; those whose rules do not hold or that are blank are omitted, and the
+    others are joined by a blank line. White space at both ends of the result is removed. `found` maps the id
+    of a referenced block to its text, or to the reason why there is none (`missing`, `unpublished`). Raises
+    `Invalid` for a result of more than `MAX_LENGTH` characters, and for one that would take more work than
+    the evaluation allows; `field` is the caller's name for the instructions.
     """
     if isinstance(instructions, str):
         return instructions.strip(), []
@@ -300,7 +300,7 @@ def _one_block(
 def _render_block(
     block: Mapping[str, Any], evaluation: Evaluation
 ) -> tuple[str, str | None, tuple[str, ...]]:
-    """Return the text of a block in the context, why it is left out, and its unresolved placeholders."""
+    """Return the text of a block in the context, why it is omitted, and its unresolved placeholders."""
     if not holds(block.get("rules"), evaluation):
         return "", "rules", ()
     text, unresolved = _render_traced(block["content"], evaluation)

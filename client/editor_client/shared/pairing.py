@@ -1,6 +1,6 @@
-"""Compare two runs item by item. Pure: what was read of them is passed in.
+"""Compare two runs item by item. Pure: their data is passed in.
 
-Only what both runs were asked in the same words counts: a comparison of different questions says nothing.
+Only items with the same content in both runs count: a comparison of different questions is meaningless.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from editor_client.shared.scores import GRADED, TIE, bounds
 from editor_client.shared.statistics import Verdict
 
 CONTEMPORARY: Final = datetime.timedelta(days=1)
-"""Runs further apart may differ because of the provider, and not because of the prompt."""
+"""Runs further apart may differ because of the provider instead of the prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Yardstick:
-    """A scorer as a run used it."""
+    """A scorer in the configuration of a run."""
 
     scorer_id: str
     is_primary: bool
@@ -31,13 +31,13 @@ class Yardstick:
     tie: float
     """The difference up to which two values count as equal."""
     configuration: Hashable
-    """What decides its scores: values by different yardsticks are not compared."""
+    """The configuration that determines its scores: values by different yardsticks are not compared."""
 
     @classmethod
     def of(
         cls, scorer_id: str, config: Mapping[str, Any], instructions: str | None, *, is_primary: bool
     ) -> Yardstick:
-        """Return a scorer in a configuration, with the text that it reads if it is a judge."""
+        """Return a scorer in a configuration, with its text if it is a judge."""
         low, high = bounds(config)
         tie = config.get("tie")
         deciding = {name: value for name, value in config.items() if name not in {"name", "description"}}
@@ -51,18 +51,18 @@ class Yardstick:
 
     @classmethod
     def sent(cls, scorer_id: str) -> Yardstick:
-        """Return a scorer of which only its scores are known, which an application sent."""
+        """Return a scorer of which only its scores, sent by an application, are known."""
         return cls(scorer_id=scorer_id, is_primary=False, is_graded=True, tie=TIE, configuration=None)
 
 
 @dataclass(kw_only=True)
 class Scored:
-    """What a scorer says of an item, in all attempts."""
+    """The scores of a scorer for an item, over all attempts."""
 
     values: list[float] = field(default_factory=list)
     passed: list[bool] = field(default_factory=list)
     errors: int = 0
-    """How many attempts failed, or could not be judged."""
+    """The number of attempts that failed or could not be judged."""
 
     @property
     def value(self) -> float:
@@ -82,7 +82,7 @@ class Scored:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run, with what is known of each of its items."""
+    """A run, with the data of its items."""
 
     id: str
     started_at: datetime.datetime | None
@@ -92,7 +92,7 @@ class Run:
     yardsticks: Mapping[str, Yardstick]
     """By the ids of the scorers, in their order."""
     contents: Mapping[str, Hashable]
-    """What was asked and what a good answer is, by the id of the item."""
+    """The input and the reference answer, by the id of the item."""
     scores: Mapping[str, Mapping[str, Scored]]
     """By scorer and item; an item that cannot be scored is missing."""
     tokens: Mapping[str, float] = field(default_factory=dict)
@@ -141,7 +141,7 @@ def join_runs(runs: Sequence[Run]) -> Run:
 
 
 class ItemOutcome(StrEnum):
-    """How an item of a pair is here, compared with the baseline."""
+    """The outcome of an item compared with the baseline."""
 
     WIN = "win"
     LOSS = "loss"
@@ -161,7 +161,7 @@ class ComparedItem:
 
 @dataclass(kw_only=True)
 class LeftOut:
-    """How many items are in no pair, by the reason."""
+    """The number of items in no pair, by reason."""
 
     only_here: int = 0
     only_baseline: int = 0
@@ -172,7 +172,7 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedScorer:
-    """What the pairs say together, by one scorer."""
+    """The comparison of the pairs by one scorer."""
 
     scorer_id: str
     primary: bool
@@ -189,13 +189,13 @@ class ComparedScorer:
 
     @property
     def pairs(self) -> int:
-        """How many items both runs scored."""
+        """The number of items that both runs scored."""
         return len(self.items)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What a run says compared with its baseline."""
+    """The comparison of a run with its baseline."""
 
     pairs: int
     """Those of the primary scorer."""
@@ -205,7 +205,7 @@ class Comparison:
 
     @property
     def primary(self) -> ComparedScorer | None:
-        """What the primary scorer says."""
+        """The comparison by the primary scorer."""
         return next((scorer for scorer in self.scorers if scorer.primary), None)
 
     @property
@@ -215,7 +215,7 @@ class Comparison:
 
 
 def compare(here: Run, baseline: Run) -> Comparison:
-    """Return what a run says compared with its baseline, by each scorer that both used."""
+    """Return the comparison of a run with its baseline, by each scorer that both used."""
     left_out = LeftOut()
     common = _common_items(here, baseline, left_out)
     primary = here.primary
@@ -236,7 +236,7 @@ def compare(here: Run, baseline: Run) -> Comparison:
 
 
 def _common_items(here: Run, baseline: Run, left_out: LeftOut) -> list[str]:
-    """Return the items that both runs were asked in the same words."""
+    """Return the items that had the same content in both runs."""
     left_out.only_here = len(here.contents.keys() - baseline.contents.keys())
     left_out.only_baseline = len(baseline.contents.keys() - here.contents.keys())
     both = [item_id for item_id in here.contents if item_id in baseline.contents]
@@ -248,7 +248,7 @@ def _common_items(here: Run, baseline: Run, left_out: LeftOut) -> list[str]:
 def _scored_in_both(
     scorer_id: str, items: Iterable[str], here: Run, baseline: Run, left_out: LeftOut
 ) -> Iterable[str]:
-    """Yield the items that a scorer gave a value in both runs; an error is no value, and no zero."""
+    """Yield the items to which a scorer gave a value in both runs; an error is neither a value nor a zero."""
     is_same = here.yardsticks[scorer_id].configuration == baseline.yardsticks[scorer_id].configuration
     for item_id in items:
         both = [run.scores.get(scorer_id, {}).get(item_id) for run in (here, baseline)]
@@ -307,7 +307,7 @@ def _outcome(difference: float, tie: float) -> ItemOutcome:
 
 
 def _are_apart(here: Run, baseline: Run) -> bool:
-    """Return whether a day lies between two runs, or the provider reported another model."""
+    """Return whether two runs were on different days, or the provider reported different models."""
     if here.models and baseline.models and here.models != baseline.models:
         return True
     if here.started_at is None or baseline.started_at is None:

@@ -1,7 +1,8 @@
-"""How test cases of promptfoo are read, and how data is written so that promptfoo runs nothing of it. Pure.
+"""Reading test cases of promptfoo, and writing data so that promptfoo executes none of it. Pure.
 
-promptfoo fills in templates in nearly every text, those of the environment already when it reads a file. A
-text that begins with `file://` or `package:` is read or run, and the member `$ref` of an object is followed.
+promptfoo fills in templates in nearly every text, and those of the environment already when it reads a file.
+A text that begins with `file://` or `package:` is read or run, and the member `$ref` of an object is
+followed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from editor_client.shared import canonical
 
 
 def merge_tests(base: Any, test: Any) -> Any:
-    """Return a test case with what those before it say; one that is no object stays what it is."""
+    """Return a test case merged with its defaults; one that is not an object is unchanged."""
     if not isinstance(base, dict) or not isinstance(test, dict):
         return test if isinstance(base, dict) else base
     both = {**base, **test}
@@ -30,7 +31,7 @@ def merge_tests(base: Any, test: Any) -> Any:
 def expand_variables(test: Any) -> Iterator[Any]:
     """Yield a test case for each combination of the values of variables that are lists of texts.
 
-    The first value of a list decides whether it is one; other lists, and empty ones, are values themselves.
+    The first value determines whether a list is one; other lists, and empty ones, are values themselves.
     """
     given = test.get("vars") if isinstance(test, dict) else None
     lists = (
@@ -85,7 +86,7 @@ WITH_THRESHOLD: Final = frozenset(
         "starts-with",
     }
 )
-"""The types of assertions to which a cell gives a threshold, where it has none."""
+"""The types of assertions that get a default threshold in a cell."""
 TYPES: Final = WITH_THRESHOLD | {
     *("agent-rubric", "bleu", "contains", "contains-all", "contains-any", "contains-html", "contains-json"),
     *("contains-sql", "contains-xml", "conversation-relevance", "equals", "factuality", "finish-reason"),
@@ -97,7 +98,8 @@ TYPES: Final = WITH_THRESHOLD | {
     *("trajectory:goal-success", "trajectory:step-count", "trajectory:tool-args-match"),
     *("trajectory:tool-sequence", "trajectory:tool-used", "webhook", "word-count"),
 }
-"""The types of assertions that a cell can name; any other text before a colon is part of what is expected."""
+"""The types of assertions that a cell can name; any other text before a colon is part of the expected value.
+"""
 CODE_TYPES: Final = frozenset({"javascript", "python", "ruby", "webhook"})
 """The types of assertions whose values are run, or called."""
 _SCRIPT: Final = re.compile(r"\.(js|cjs|mjs|ts|cts|mts|py)(?::[\w.]+)?\Z", re.ASCII)
@@ -111,7 +113,7 @@ _EXPECTED: Final = re.compile(
 # Data in files that promptfoo reads
 
 REFERENCES: Final = ("file://", "package:")
-"""What a text begins with that promptfoo reads or runs."""
+"""The prefixes of texts that promptfoo reads or executes."""
 _TAG: Final = re.compile(r"\{(?=[{%#])|(?<=#)\}")
 """The braces that make a tag of a template, or an end of one, which is an error without a beginning."""
 _TAG_OR_END: Final = re.compile(r"\{(?=[{%#]|\Z)|(?<=#)\}")
@@ -119,12 +121,12 @@ _ESCAPE: Final = re.compile(r"\{\{ '([{}]|file://|package:)' \}\}")
 
 
 def is_plain(text: str) -> bool:
-    """Return whether promptfoo takes a text as it is, wherever it stands."""
+    """Return whether promptfoo leaves a text unchanged, in any place."""
     return not text.startswith(REFERENCES) and _TAG.search(text) is None
 
 
 def is_plain_within(value: Any) -> bool:
-    """Return whether promptfoo takes all texts in a value as they are, and follows no reference in it."""
+    """Return whether promptfoo leaves all texts in a value unchanged, and follows no reference in it."""
     pending = [value]
     while pending:
         one = pending.pop()
@@ -140,7 +142,7 @@ def is_plain_within(value: Any) -> bool:
 
 
 def escape(text: str) -> str:
-    """Return a template that is filled in to be this text, also if a placeholder follows."""
+    """Return a template that renders as this text, even if a placeholder follows."""
     template = _TAG_OR_END.sub(lambda match: f"{{{{ '{match[0]}' }}}}", text)
     for reference in REFERENCES:
         if text.startswith(reference):
@@ -149,7 +151,7 @@ def escape(text: str) -> str:
 
 
 def unescape(template: str) -> str:
-    """Return the text of a template that `escape` returned; anything else in a template stays."""
+    """Return the text of a template that `escape` returned; anything else in a template is unchanged."""
     return _ESCAPE.sub(lambda match: match[1], template)
 
 
@@ -164,5 +166,5 @@ def pieces(text: str) -> list[str]:
 
 
 def data_text(value: Any) -> str:
-    """Return JSON that is a plain text, as which promptfoo takes it; `canonical.parse` reads it."""
+    """Return JSON that promptfoo treats as plain text; `canonical.parse` reads it."""
     return _TAG.sub(lambda match: f"\\u{ord(match[0]):04x}", canonical.dump(value))

@@ -1,4 +1,4 @@
-"""What a read carries: the request context, a JSON object in base64, and the API key. Pure."""
+"""The parts of a read request: the request context, a JSON object in base64, and the API key. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VARIANTS: Final = str.maketrans({" ": "+", "-": "+", "_": "/", "\r": None, "\n"
 
 
 def read_context(text: str) -> dict[str, Any]:
-    """Return the request context in the value of the parameter; raises `Invalid` if it is none."""
+    """Return the request context in the value of the parameter; raises `Invalid` if it is invalid."""
     encoded = text.translate(_VARIANTS)
     try:
         decoded = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)

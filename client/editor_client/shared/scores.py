@@ -1,4 +1,4 @@
-"""Scores of scorers, and which of them pass; sums of users' feedback. Pure."""
+"""Scores of scorers, and whether they pass; sums of users' feedback. Pure."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ ScorerType = Literal[
     "tool-call-accuracy",
     "toxicity",
 ]
-"""How an answer is judged; the last eleven are kept for other runtimes."""
+"""The types of scorers; the last eleven are stored for other runtimes."""
 GRADED: Final = frozenset({"similarity", "llm-judge", "code", "external"})
-"""The types that give a number; the others pass or fail, with a score of 1 or 0."""
+"""The types that return a number; the others pass or fail, with a score of 1 or 0."""
 TIE: Final = 0.05
 """The share of its range up to which two values of a scorer count as equal, by default."""
 
@@ -72,11 +72,11 @@ class Summary:
     mean: float | None
     """The mean of the numbers; None if there are none."""
     counts: dict[str, int]
-    """How often each text and each boolean was given."""
+    """The number of times each text and each boolean was given."""
 
 
 def sum_feedback(rows: Iterable[tuple[str, str, str, Any]]) -> list[Summary]:
-    """Sum up feedback, which is given as version, arm, name and value, by the first three.
+    """Sum up feedback, given as version, arm, name and value, by the first three.
 
     It distinguishes `1`, `true` and `"1"`.
     """

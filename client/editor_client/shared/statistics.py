@@ -24,7 +24,8 @@ MIN_PAIRS: Final = 10
 MIN_FOR_T: Final = 30
 """With fewer pairs, the mean of graded differences has no interval."""
 MAX_ENUMERATED: Final = 20
-"""Up to so many differences, all combinations of their signs are counted; beyond it, they are drawn."""
+"""Up to this number of differences, all combinations of their signs are counted; beyond it, they are sampled.
+"""
 DRAWS: Final = 10_000
 _DIGITS: Final = 44
 POWER: Final = 0.8
@@ -36,7 +37,7 @@ MAX_DROP: Final = 95
 
 
 class Verdict(StrEnum):
-    """What a comparison says of a scorer. There is no verdict that two versions are equal."""
+    """The verdict of a comparison by a scorer. There is no verdict that two versions are equal."""
 
     TOO_FEW = "tooFew"
     BETTER = "better"
@@ -45,7 +46,7 @@ class Verdict(StrEnum):
 
 
 def verdict(pairs: int, difference: float, p: float) -> Verdict:
-    """Return what the numbers of a comparison say."""
+    """Return the verdict for the numbers of a comparison."""
     if pairs < MIN_PAIRS:
         return Verdict.TOO_FEW
     if p > ALPHA:
@@ -56,7 +57,7 @@ def verdict(pairs: int, difference: float, p: float) -> Verdict:
 def wilson(count: float, total: int) -> tuple[float, float]:
     """Return Wilson's interval of a share, which also holds for rare cases; of a mean of shares as well.
 
-    Raises `ValueError` unless `count` lies between 0 and a positive `total`.
+    Raises `ValueError` unless `count` is from 0 to a positive `total`.
     """
     if not 0 <= count <= total or total == 0:
         raise ValueError(f"{count} of {total}")
@@ -99,9 +100,9 @@ def t_interval(differences: Sequence[float]) -> tuple[float, float] | None:
 def sign_flips(differences: Sequence[float], seed: str) -> float:
     """Return the p value of the sign-flip permutation test of the mean of differences.
 
-    It asks how often their sum would be as far from zero if each could as well have had the other sign.
-    `seed` decides what is drawn where there are too many combinations of signs to count them all.
-    The last results are remembered: a gate asks again when a version is published.
+    It computes how often their sum would be as far from zero if each could equally have had the other sign.
+    `seed` determines the sample if there are too many combinations of signs to count them all. The last
+    results are cached, because a gate needs them again when a version is published.
     """
     return _sign_flips(tuple(differences), seed)
 
@@ -133,7 +134,7 @@ def _signed_sums(sizes: Sequence[float]) -> list[float]:
 
 
 def _drawn(sizes: Sequence[float], seed: str) -> Iterator[float]:
-    """Yield sums of those that are drawn as positive; each bit of a draw decides on one size.
+    """Yield sums of the sizes drawn as positive; each bit of a draw decides on one size.
 
     Sizes are not added one by one: those that are drawn are counted for each value or, of many values, for
     each binary digit.
@@ -166,7 +167,7 @@ def _mask(bits: Iterable[int]) -> int:
 
 @lru_cache(maxsize=1024)
 def t_quantile(degrees: int) -> float:
-    """Return where Student's t with so many degrees of freedom leaves out `ALPHA`, on both sides together."""
+    """Return the two-sided `ALPHA` quantile of Student's t with this many degrees of freedom."""
     low, high = Z, 13.0
     while high - low > 1e-12:
         middle = (low + high) / 2
@@ -177,7 +178,7 @@ def t_quantile(degrees: int) -> float:
 
 @lru_cache(maxsize=1024)
 def detectable(pairs: int) -> int | None:
-    """Return the least drop in whole points that so many pairs would show 4 times in 5.
+    """Return the smallest drop in whole points that this many pairs would detect 4 times in 5.
 
     An item is lost with the drop and `NOISE`, and won with `NOISE`. None if no drop up to `MAX_DROP` would.
     """
@@ -191,11 +192,11 @@ def detectable(pairs: int) -> int | None:
 
 
 def _power(pairs: int, drop: int) -> float:
-    """Return how often the verdict is `worse` if so many of a hundred items are lost besides the noise."""
+    """Return the probability of the verdict `worse` if this many of 100 items are lost besides the noise."""
     lost, won = drop / 100 + NOISE, NOISE
     changed = min(1.0, lost + won)
     found, mean, spread = 0.0, pairs * changed, sqrt(pairs * changed * (1 - changed))
-    # Further away no number is as probable as the least that counts below.
+    # Beyond this, no number is as probable as the smallest one that counts below.
     first, last = int(mean - 10 * spread) - 30, int(mean + 10 * spread) + 30
     for differ in range(max(first, 1), min(last, pairs) + 1):
         chance = _exactly(differ, pairs, changed)
@@ -206,7 +207,7 @@ def _power(pairs: int, drop: int) -> float:
 
 @lru_cache(maxsize=16384)
 def _significant(differ: int) -> int:
-    """Return the least number of losses that is significant among so many items that differ."""
+    """Return the smallest significant number of losses among this many items that differ."""
     losses = int(differ / 2 + 0.9 * sqrt(differ))
     while _at_least(losses, differ, 0.5) > ALPHA / 2:
         losses += 1
@@ -214,7 +215,7 @@ def _significant(differ: int) -> int:
 
 
 def _exactly(number: int, total: int, share: float) -> float:
-    """Return how probable a number of successes is."""
+    """Return the probability of a number of successes."""
     if share >= 1:
         return float(number == total)
     logarithm = lgamma(total + 1) - lgamma(number + 1) - lgamma(total - number + 1)
@@ -222,7 +223,7 @@ def _exactly(number: int, total: int, share: float) -> float:
 
 
 def _at_least(number: int, total: int, share: float) -> float:
-    """Return how probable at least a number of successes is."""
+    """Return the probability of at least a number of successes."""
     if number <= 0:
         return 1.0
     return 0.0 if number > total else _beta(share, number, total - number + 1)

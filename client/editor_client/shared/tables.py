@@ -1,4 +1,4 @@
-"""Tables as spreadsheets and people write them: their encoding, their separator and their columns. Pure.
+"""Tables from spreadsheets and people: their encoding, their separator and their columns. Pure.
 
 Every reader of CSV in the client and the service begins here.
 """
@@ -17,15 +17,15 @@ from typing import Final, NamedTuple
 from editor_client.shared.errors import Invalid, Message
 
 SEPARATORS: Final = ("\t", ";", "|", ",")
-"""The separators that are looked for; those that are rare in texts come first."""
+"""The separators to detect; those that are rare in texts come first."""
 MAX_CELL: Final = 256 * 1024
 MARK: Final = "\ufeff"
 """The byte order mark, with which spreadsheets recognise UTF-8."""
 WINDOWS: Final = "windows-1252"
-"""The encoding of spreadsheets in Western Europe, where a file has no mark."""
+"""The encoding of files without a byte order mark from spreadsheets in Western Europe."""
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins alike
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins the same way
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -34,11 +34,11 @@ _ENCODINGS: Final = re.compile(
     r"utf-(?:8|16|32)(?:-[bl]e|-sig)?|ascii|cp125[0-8]|cp(?:437|850|852|866|874|932|949|950)|iso8859-[0-9]+"
     r"|mac-roman|koi8-[ru]|shift_jis|euc_jp|euc_kr|gbk|gb2312|gb18030|big5"
 )
-"""The encodings that callers may name: all take time that grows with the text alone."""
+"""The encodings that callers may name: decoding takes linear time."""
 ONE_COLUMN: Final = "\x1f"
-"""What `read` takes for the separator of a table of one column."""
+"""The value of `separator` in `read` for a table of one column."""
 _DECLARED: Final = re.compile(r'\A"?sep=([^\w\s"]|\t)"?(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
-"""The first line that spreadsheets write and read, and do not show."""
+"""The declaration in the first line that spreadsheets write and read but do not show."""
 
 csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
 
@@ -50,13 +50,13 @@ class Table:
     header: list[str]
     """The names of the columns, without white space around them; without empty columns at the end."""
     rows: list[list[str]]
-    """The cells as they were typed. Empty rows are kept, so that rows can be counted."""
+    """The cells as typed. Empty rows are kept, so that rows can be counted."""
     separator: str
     """Empty for a single column."""
 
 
 class _Dialect(NamedTuple):
-    """How the cells of a table are told apart."""
+    """The dialect of a table: how its cells are separated and quoted."""
 
     separator: str
     skips_spaces: bool = False
@@ -91,8 +91,8 @@ class _Dialect(NamedTuple):
 def decode(content: bytes, *encodings: str) -> tuple[str, str]:
     """Return the text of a file without its byte order mark, and its encoding.
 
-    A mark decides; without one, the first of the encodings that fits (by default UTF-8 alone). Raises
-    `Invalid` with the line of what fits none of them, and for encodings that are not read.
+    A mark determines the encoding; without one, the first fitting encoding is used (by default UTF-8 only).
+    Raises `Invalid` with the line that fits none of them, and for unsupported encodings.
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -123,7 +123,7 @@ def decode(content: bytes, *encodings: str) -> tuple[str, str]:
 
 
 def _is_damaged_utf8(content: bytes) -> bool:
-    """Return whether most characters beyond ASCII are right in UTF-8, so that no other encoding was meant."""
+    """Return whether most characters beyond ASCII are valid UTF-8, so that the file is damaged UTF-8."""
     text = content.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
     return sum(character > "\x7f" for character in text) > 2 * wrong
@@ -138,10 +138,10 @@ def read(
 ) -> Table:
     """Return the table in a text.
 
-    The separator is the one that gives the same number of cells in every row, and more than one if any does;
-    otherwise that of most rows. Of several, the one with the most names that are known. A first line such as
-    `sep=;` decides, and so does `separator`. Without a header, all columns are unnamed. Raises `Invalid` with
-    the line for what no separator makes a table of.
+    The separator is the one that gives the same number of cells in every row, and more than one cell if any
+    does; otherwise that of most rows. Of several, the one with the most known names is used. A first line
+    such as `sep=;` and the argument `separator` take precedence. Without a header, all columns are unnamed.
+    Raises `Invalid` with the line if no separator gives a table.
     """
     text = text.removeprefix(MARK)
     declared = _DECLARED.match(text)
@@ -157,7 +157,7 @@ def read(
     if has_header:
         header = [name.strip() for name in lines[start]] if start < len(lines) else []
         rows = lines[start + 1 :]
-        # Spreadsheets write empty columns at the end, where something was once.
+        # Spreadsheets write empty columns at the end for deleted cells.
         width = max(_count_used(header), min(len(header), max(used, default=0)))
         header = header[:width]
     else:
@@ -173,7 +173,7 @@ def _count_used(line: list[str]) -> int:
 
 
 def _below_declaration(error: Invalid) -> Invalid:
-    """Return an error about a line below the one that says the separator."""
+    """Return an error with its line shifted by the declaration of the separator."""
     issue = error.issues[0]
     assert isinstance(issue.message, Message)  # noqa: S101
     values = {**issue.message.values, "line": issue.message.values["line"] + 1}
@@ -181,22 +181,22 @@ def _below_declaration(error: Invalid) -> Invalid:
 
 
 class _Fit(NamedTuple):
-    """How well a dialect fits, in the order in which it counts."""
+    """The fit of a dialect: criteria in order of importance."""
 
     is_even: bool
     """Whether every row has as many cells as the header."""
     known: int
     """The number of known names in the header."""
     has_whole_quotes: bool
-    """Whether quotation marks stand around whole cells alone."""
+    """Whether quotation marks enclose whole cells only."""
     share: float
     """The share of rows with as many cells as the header."""
 
 
 def _dialect(text: str, is_known: Callable[[str], bool], separators: Sequence[str]) -> _Dialect:
-    """Return how the cells of a table are told apart; raises `Invalid` for a table that cannot be read.
+    """Return the dialect of a table; raises `Invalid` for an unreadable table.
 
-    A single separator is used whatever it gives.
+    A single separator is always used.
     """
     best: tuple[_Fit, _Dialect] | None = None
     problem: Invalid | None = None
@@ -226,20 +226,20 @@ def _dialects(text: str, separator: str) -> Iterator[_Dialect]:
     if f'{separator} "' in text:
         yield _Dialect(separator, skips_spaces=True)
     if separator == "\t" and separator in text and '"' in text:
-        yield _Dialect(separator, is_quoted=False)  # some spreadsheets copy quotation marks as they are
+        yield _Dialect(separator, is_quoted=False)  # some spreadsheets copy quotation marks unescaped
 
 
 def _is_quoted_column(text: str) -> bool:
-    """Return whether quotation marks are those of cells, and not of texts that are copied as they are.
+    """Return whether quotation marks enclose cells, rather than belong to texts copied unescaped.
 
-    They are of texts if they close in each line, and some stand around a part of a cell.
+    They belong to texts if they close in each line, and some enclose a part of a cell.
     """
     lines = text.splitlines()
     return any(line.count('"') % 2 for line in lines) or _has_whole_quotes(text, _Dialect(ONE_COLUMN))
 
 
 def _fit(text: str, dialect: _Dialect, is_known: Callable[[str], bool]) -> tuple[_Fit | None, Invalid | None]:
-    """Return how well a dialect fits, or why a table of several columns cannot be read in it."""
+    """Return the fit of a dialect, or why a table of several columns cannot be read in it."""
     header: list[str] = []
     counts: Counter[int] = Counter()
     try:
@@ -257,14 +257,14 @@ def _fit(text: str, dialect: _Dialect, is_known: Callable[[str], bool]) -> tuple
     is_even = len(header) > 1 and counts[len(header)] == rows
     if (
         not is_even and not known and rows - counts[1] <= rows / 2
-    ):  # a text that has the separator here and there
+    ):  # a text that contains the separator occasionally
         return None, None
     share = counts[len(header)] / rows if rows else 1.0
     return _Fit(is_even, known, _has_whole_quotes(text, dialect), share), None
 
 
 def _has_whole_quotes(text: str, dialect: _Dialect) -> bool:
-    """Return whether a quotation mark stands nowhere in a cell that has none around it."""
+    """Return whether no unquoted cell contains a quotation mark."""
     if '"' not in text:
         return True
     spaces = " *+" if dialect.skips_spaces else ""

@@ -1,7 +1,7 @@
-"""Keys by which texts of any language are compared, found and sorted; which characters are letters. Pure.
+"""Keys for comparing, finding and sorting texts of any language; classes of characters. Pure.
 
-Databases fold case in their own ways: SQLite only for ASCII, PostgreSQL as its locale does. So the rules are
-here, and `versioning.models.text_keys` makes both databases follow them.
+Databases fold case in their own ways: SQLite only for ASCII, PostgreSQL by its locale. So the rules are here,
+and `versioning.models.text_keys` makes both databases follow them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import unicodedata
 from typing import Final
 
 _ACCENTS: Final = dict.fromkeys(range(0x0300, 0x0370), None)
-# Letters that have no decomposition and are sorted as variants of others, and one that has and is not.
+# Letters without a decomposition that are sorted as variants of others, and one with one that is not.
 _SORTED_AS: Final = str.maketrans(
     {
         "æ": "ae",

@@ -1,6 +1,6 @@
-"""YAML from outside: nothing in it is run, no file is read, and none of its tricks costs much. Pure.
+"""YAML from outside: nothing in it is executed, no file is read, and its size is bounded. Pure.
 
-Needs PyYAML, which the client alone does not install; nothing else here imports this module.
+Needs PyYAML, which the client alone does not install; no other module here imports this one.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def parse(
     """Return the value of a YAML document, made of JSON's types.
 
     Raises `Invalid` naming `field` for anything else: broken YAML, several documents, tags that are not
-    YAML's own, more than `max_aliases` aliases, aliases of what contains them, a document that would be
-    larger than `max_size` without aliases, and what `canonical.parse` refuses in JSON.
+    YAML's own, more than `max_aliases` aliases, recursive aliases, a document that would be larger than
+    `max_size` without aliases, and values that `canonical.parse` refuses in JSON.
     """
     try:
         _check_events(text, max_aliases)
@@ -75,28 +75,28 @@ def parse(
     except RecursionError:
         message = Message("is nested deeper than {limit} levels", limit=canonical.MAX_DEPTH)
         raise Invalid.field(field, message) from None
-    except (ValueError, TypeError, OverflowError) as error:  # numbers and keys that cannot be
+    except (ValueError, TypeError, OverflowError) as error:  # invalid numbers and keys
         reason = error.args[0] if isinstance(error.args[0], Message) else Message(str(error))
         raise Invalid.field(field, reason) from None
     return value
 
 
 def dump(value: Any) -> str:
-    """Return a YAML document with a value of JSON's types, which YAML 1.1 and 1.2 read as the same value."""
+    """Return a YAML document with a value of JSON's types, the same in YAML 1.1 and 1.2."""
     text: str = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=1 << 30)
     return text
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, and a value again where it occurs again, without aliases."""
+    """Writes texts of several lines as blocks, and repeated values without aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Say that nothing is an alias."""
+        """Return True: no value becomes an alias."""
         return True
 
 
 def _as_scalar(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # What is no visible character is escaped, which only quotes do for all of them.
+    # Invisible characters are escaped, which only quotes can do for all of them.
     style = "|" if "\n" in text else None
     if not text.replace("\n", "").isprintable():
         style = '"'
@@ -104,7 +104,7 @@ def _as_scalar(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _as_scalar)
-# Classes of one's own, such as those of answers that cannot be changed, are what they derive from.
+# Subclasses, such as those of read-only answers, are written like their base types.
 _Dumper.add_multi_representer(str, _as_scalar)
 _Dumper.add_multi_representer(dict, yaml.SafeDumper.represent_dict)
 _Dumper.add_multi_representer(list, yaml.SafeDumper.represent_list)
@@ -114,7 +114,7 @@ for _first_one, _resolvers in _Loader.yaml_implicit_resolvers.items():  # beside
 
 
 def _check_events(text: str, max_aliases: int) -> None:
-    """Raise `Invalid` for more levels or aliases than are read; this is told without building anything."""
+    """Raise `Invalid` for too many levels or aliases, without building the value."""
     depth = aliases = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -136,7 +136,7 @@ def _size(node: yaml.Node, known: dict[int, int], open_nodes: set[int], most: in
     if found is not None:
         return found
     if id(node) in open_nodes:
-        raise Invalid.field("body", Message("has an alias of what contains it"))
+        raise Invalid.field("body", Message("has a recursive alias"))
     if isinstance(node, yaml.ScalarNode):
         return len(node.value) + 1
     open_nodes.add(id(node))

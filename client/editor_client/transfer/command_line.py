@@ -158,7 +158,7 @@ def _pull_push(client: Client, given: argparse.Namespace) -> PullPush:
 
 @contextmanager
 def _telling(work: PullPush) -> Iterator[None]:
-    """Print what was done, even if it was interrupted."""
+    """Print the results, even after an interruption."""
     try:
         yield
     finally:
@@ -175,7 +175,7 @@ def _code(work: PullPush) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="editor",
-        description="Agents and prompt blocks of an editor, as files; what happens to them; administration.",
+        description="Agents and prompt blocks of an editor as files; events; administration.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -202,25 +202,27 @@ def _parser() -> argparse.ArgumentParser:
     _add_selector(get)
     get.set_defaults(command=_get)
 
-    pull = commands.add_parser("pull", help="write everything that is published as files")
-    pull.add_argument("--force", action="store_true", help="overwrite what was edited here")
+    pull = commands.add_parser("pull", help="write all published resources as files")
+    pull.add_argument("--force", action="store_true", help="overwrite local edits")
     pull.set_defaults(command=_pull)
 
     push = commands.add_parser("push", help="save the files that differ, as drafts; delete nothing")
-    push.add_argument("-m", "--message", help="why; it stands in the history")
+    push.add_argument("-m", "--message", help="the reason, for the history")
     push.add_argument("--publish", action="store_true", help="publish the saved versions")
-    push.add_argument("--force", action="store_true", help="save over what was changed on the server")
+    push.add_argument("--force", action="store_true", help="overwrite changes made on the server")
     push.set_defaults(command=_push)
 
-    diff = commands.add_parser("diff", help="show how files and server differ")
+    diff = commands.add_parser("diff", help="show the differences between files and server")
     diff.set_defaults(command=_diff, force=False)
 
-    events = commands.add_parser("events", help="show what has changed: the newest events of the log")
+    events = commands.add_parser("events", help="show the newest events of the log")
     _add_event_arguments(events)
     events.set_defaults(command=_events)
 
-    lock = commands.add_parser("lock", help="print the exact versions of agents and of all that they show")
-    lock.add_argument("agents", nargs="*", metavar="AGENT", help="all that the key may run, without any")
+    lock = commands.add_parser(
+        "lock", help=("print the exact versions of agents and of everything that they contain")
+    )
+    lock.add_argument("agents", nargs="*", metavar="AGENT", help="by default all that the key may run")
     lock.add_argument("--prompt-block", dest="prompt_blocks", action="append", default=[], metavar="ID")
     _add_selector(lock)
     lock.set_defaults(command=_lock)
@@ -249,16 +251,16 @@ def _add_selector(parser: argparse.ArgumentParser) -> None:
 
 def _add_event_arguments(command: argparse.ArgumentParser) -> None:
     extent = command.add_mutually_exclusive_group()
-    extent.add_argument("--follow", action="store_true", help="go on with new events, until Ctrl-C")
-    extent.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many; 100")
+    extent.add_argument("--follow", action="store_true", help="continue with new events until Ctrl-C")
+    extent.add_argument("--limit", type=int, default=100, metavar="N", help="the maximum number; 100")
     command.add_argument(
         "--after", type=_position, metavar="POSITION", help="the events after this one; `now` with --follow"
     )
     command.add_argument("--type", metavar="TYPES", help="such as agent.published,promptBlock.*")
     command.add_argument("--kind", choices=("agent", "promptBlock"))
-    command.add_argument("--id", help="of one resource")
+    command.add_argument("--id", help="only about one resource")
     command.add_argument("--workspace", dest="workspace_id", metavar="ID")
-    command.add_argument("--actor", metavar="NAME", help="what this person did")
+    command.add_argument("--actor", metavar="NAME", help="only by this person")
     command.add_argument("--json", action="store_true", help="each event as JSON")
 
 

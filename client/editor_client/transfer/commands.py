@@ -29,7 +29,7 @@ Run = Callable[[Client, argparse.Namespace], int]
 
 
 class CommandError(Exception):
-    """What ends a command, with its exit code; the message says why."""
+    """The error that ends a command, with its exit code and message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class CommandError(Exception):
 
 
 def reporting_errors(command: Run, *unusable: type[Exception]) -> Run:
-    """Return the command with the exit codes for its errors; `unusable` are those of what it is given."""
+    """Return the command with the exit codes for its errors; `unusable` are errors of its input."""
     known: tuple[type[Exception], ...] = (OSError, CommandError, EditorError, *unusable)
 
     def run(client: Client, given: argparse.Namespace) -> int:
@@ -63,13 +63,13 @@ class Command:
     name: str
     help: str
     run: Callable[[Client, argparse.Namespace], object]
-    """Returns what is printed: a result, a text, or the items of a list; of a `Success` its message."""
+    """Returns the output: a result, a text, or the items of a list; for a `Success` its message."""
     arguments: Arguments = ()
     columns: Sequence[str] = ()
     """The members of the items of a list that are printed."""
 
     def __call__(self, client: Client, given: argparse.Namespace) -> int:
-        """Do it, print the outcome, and return the exit code."""
+        """Run the command, print the outcome, and return the exit code."""
         found = self.run(client, given)
         if self.columns:
             print_items(found, self.columns, as_json=given.json)  # type: ignore[arg-type]
@@ -146,13 +146,13 @@ OF_WORKSPACE: Final[Arguments] = (
     ("--workspace", {"dest": "workspace_id", "metavar": "ID", "help": "only of this workspace"}),
 )
 KEY_LIMITS: Final[Arguments] = (
-    ("--workspace", {"dest": "workspace_id", "metavar": "ID", "help": "the only one that it reaches"}),
-    ("--role", {"choices": ROLES, "help": "its role at most"}),
+    ("--workspace", {"dest": "workspace_id", "metavar": "ID", "help": "the only workspace that it reaches"}),
+    ("--role", {"choices": ROLES, "help": "its maximum role"}),
     (
         "--action",
         {"dest": "actions", "action": "append", "choices": ACTIONS, "help": "can be repeated"},
     ),
-    ("--id-prefix", {"metavar": "TEXT", "help": "it reaches only ids that begin like this"}),
+    ("--id-prefix", {"metavar": "TEXT", "help": "the prefix of the ids that it reaches"}),
     ("--expires", {"dest": "expires_at", "metavar": "TIME", "help": "such as 2030-01-31T12:00:00Z"}),
     ("--owner", {"metavar": "USERNAME", "help": "a service account, instead of yourself"}),
 )
@@ -167,7 +167,7 @@ def _workspace(client: Client, given: Namespace) -> Workspace[Client]:
     return client.get_workspace(given.workspace)
 
 
-ME: Final = Command("me", "print who the key acts for, and its limits", lambda client, _given: client.me())
+ME: Final = Command("me", "print the owner and the limits of the key", lambda client, _given: client.me())
 WORKSPACES: Final = Group(
     "workspaces",
     "the workspaces that the key reaches",
@@ -182,17 +182,17 @@ WORKSPACES: Final = Group(
             "create",
             "create one",
             lambda client, given: client.create_workspace(given.name, workspace_id=given.id),
-            (("name", {}), ("--id", {"help": "by default made of the name"})),
+            (("name", {}), ("--id", {"help": "by default derived from the name"})),
         ),
         Command(
             "rename",
-            "give one another name",
+            "rename one",
             lambda client, given: _workspace(client, given).rename(given.name),
             (WORKSPACE, ("name", {})),
         ),
         Command(
             "delete",
-            "delete one that owns nothing",
+            "delete an empty one",
             lambda client, given: _workspace(client, given).delete(),
             (WORKSPACE,),
         ),
@@ -270,7 +270,7 @@ KEYS: Final = Group(
                     **_given(given, "workspace_id", "role", "actions", "id_prefix", "expires_at", "owner"),
                 ).key
             ),
-            (("name", {"help": "what it is for"}), *KEY_LIMITS),
+            (("name", {"help": "its purpose"}), *KEY_LIMITS),
         ),
         Command(
             "revoke",
@@ -299,7 +299,7 @@ SERVICE_ACCOUNTS: Final = Group(
         ),
         Command(
             "delete",
-            "switch one off for good, with its keys",
+            "deactivate one permanently, with its keys",
             lambda client, given: client.delete_service_account(given.username),
             (USERNAME,),
         ),

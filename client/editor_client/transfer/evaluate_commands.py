@@ -1,4 +1,4 @@
-"""`editor evaluate`: whether a version of an agent is good enough, for continuous integration."""
+"""`editor evaluate`: test a version of an agent in continuous integration."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ RULES: Final = ("worse", "must", "errors")
 _BY_SCORERS: Final = frozenset({"worse", "must"})
 SECONDS_BETWEEN: Final = 1.0
 MAX_AWAY: Final = 120.0
-"""For how many seconds the server may be away while its answers are waited for."""
+"""The seconds for which the server may be unavailable during the wait for answers."""
 MAX_ATTEMPTS: Final = 20
 MAX_SHOWN: Final = 80
 MAX_LOST: Final = 10
-"""How much of an item, and how many of those that were lost, the report shows."""
+"""The number of characters of an item, and the number of lost items, in the report."""
 STATUSES: Final = ("draft", "published")
 EPILOG: Final = """\
 rules of --fail-on:
@@ -57,7 +57,7 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
     """Add the parser of the command."""
     parser = commands.add_parser(
         "evaluate",
-        help="run an agent over a dataset, and fail where it is not good enough",
+        help="run an agent over a dataset, and fail if it breaks a rule",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         conflict_handler="resolve",
@@ -73,7 +73,7 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
     )
     parser.add_argument("--attempts", type=_attempts, default=1, metavar="N", help="of each item; 1")
     parser.add_argument("--fail-on", type=_rules, default=RULES, metavar="RULES", help=",".join(RULES))
-    parser.add_argument("--max-tokens", type=_positive, metavar="N", help="stop when so many are spent")
+    parser.add_argument("--max-tokens", type=_positive, metavar="N", help="stop after this many")
     parser.add_argument(
         "--timeout", dest="patience", type=_positive, default=1800, metavar="SECONDS", help="to wait; 1800"
     )
@@ -104,14 +104,14 @@ def _rules(text: str) -> Sequence[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of it: the exit code, and why in sentences."""
+    """The outcome: the exit code, and its reasons in sentences."""
 
     code: int
     reasons: Sequence[str]
 
 
 def evaluate(client: Client, given: argparse.Namespace) -> int:
-    """Run it, wait, print what came of it, and return the exit code."""
+    """Run it, wait, print the outcome, and return the exit code."""
     for path in (given.junit, given.json, given.markdown):
         if path is not None and not path.parent.is_dir():
             raise CommandError(USAGE, f"{path} cannot be written: there is no folder {path.parent}")
@@ -151,7 +151,7 @@ def _start(client: Client, dataset_id: str, given: argparse.Namespace) -> Experi
 
 
 def _check_scorers(planned: ExperimentEstimate, fail_on: Collection[str]) -> None:
-    """Refuse before anything runs and costs what no scorer could judge; say what scorers will suffer from."""
+    """Refuse a run that no scorer could judge, before it costs anything; print the problems of scorers."""
     for problem in planned.problems:
         about = f"{problem['scorerId']}: " if problem["scorerId"] else ""
         sys.stderr.write(f"{about}{problem['message']}\n")
@@ -167,7 +167,7 @@ def _check_scorers(planned: ExperimentEstimate, fail_on: Collection[str]) -> Non
 def _wait_and_judge(
     client: Client, experiment: Experiment[Client], given: argparse.Namespace, where: str
 ) -> int:
-    """Wait for an experiment and its baseline, report what came of it, and return the exit code."""
+    """Wait for an experiment and its baseline, report the outcome, and return the exit code."""
     until = time.monotonic() + given.patience
     ended, baseline = _wait(experiment, until), None
     if ended.outcome and ended.pair_of is not None:
@@ -195,9 +195,9 @@ def _wait_and_judge(
 
 
 def _wait(experiment: Experiment[Client], until: float) -> ExperimentRecord:
-    """Wait until an experiment is over, or the time is; say on standard error how far it is.
+    """Wait until an experiment is over, or the time is up; print the progress on standard error.
 
-    Raises the error of a server that has been away for too long.
+    Raises the error of a server that has been unavailable for too long.
     """
     said, seen = "", time.monotonic()
     while True:
@@ -226,7 +226,7 @@ def judge(
     results: Sequence[ResultRecord],
     fail_on: Collection[str],
 ) -> Outcome:
-    """Return what came of it: a rule that failed comes before what could not be judged."""
+    """Return the outcome: a failed rule takes precedence over one that could not be judged."""
     both = [experiment for experiment in (ended, baseline) if experiment is not None]
     primary = None if comparison is None else comparison.primary
     failed, unjudged = [], list(_obstacles(both, fail_on))
@@ -276,7 +276,7 @@ def _passes(result: ResultRecord, primary: Any) -> bool | None:
 
 
 def _shorten_input(result: ResultRecord) -> str:
-    """Return the beginning of what was asked, in one line."""
+    """Return the beginning of the input, in one line."""
     given = result.input
     text = " ".join((given if isinstance(given, str) else canonical.dump(given)).split())
     return text if len(text) <= MAX_SHOWN else f"{clipped(text, MAX_SHOWN - 1)}…"

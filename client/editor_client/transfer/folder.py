@@ -2,7 +2,7 @@
 
     DIR/agents/<encoded id>.json
     DIR/prompt-blocks/<encoded id>.json
-    DIR/.editor.json        what the server had when it last agreed with a file
+    DIR/.editor.json        the server's state when it last agreed with a file
 
 The last file distinguishes a local edit from one on the server. Without it, as in a fresh checkout, the files
 are assumed to be current.
@@ -148,7 +148,7 @@ def _write(path: Path, text: str) -> None:
 
 
 class State(Enum):
-    """How a file and the server differ."""
+    """The state of a file compared with the server."""
 
     SAME = "same"
     DRAFT = "the latest draft"
@@ -163,7 +163,7 @@ class State(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """A resource as it is on the server."""
+    """The state of a resource on the server."""
 
     record: Record
     published: Config | None
@@ -177,7 +177,7 @@ class Remote:
 
     @property
     def newest(self) -> Config:
-        """The version that an edit starts from."""
+        """The version from which an edit starts."""
         return self.draft or self.published or {}
 
     def has_other_draft(self, agreement: Agreement | None) -> bool:
@@ -217,7 +217,7 @@ def fetch(client: Client, place: Place) -> Remote | None:
 
 
 def compare(folder: Folder, place: Place, here: Config | None, there: Remote | None) -> State:
-    """Return how the file and the server differ."""
+    """Return the state of the file compared with the server."""
     if here is None:
         return State.ONLY_THERE
     agreement = folder.agreed.get(place)

@@ -32,7 +32,7 @@ from editor_client.transfer.folder import (
 )
 
 LEFT = {State.BEHIND, State.GONE}
-"""Not edited locally, so that there is nothing to push: the change is on the server."""
+"""Not edited locally, so there is nothing to push: the change is on the server."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class PullPush:
             self._each(files, lambda place: self._push_one(place, files[place], message, publish=publish))
 
     def diff(self) -> bool:
-        """Show how files and server differ, without changing either; return whether they differ."""
+        """Show the differences between files and server, without changes; return whether there are any."""
         files = self._files()
         differ = [self._diff_one(place, here) for place, here in files.items()]
         absent = [place for place in self._list_published() if place not in files]
@@ -116,7 +116,7 @@ class PullPush:
                 self.report.say("kept", place, state.value)
                 return
             self.folder.remove(place)
-            self.report.say("removed", place, "not published any more")
+            self.report.say("removed", place, "no longer published")
         del self.folder.agreed[place]
 
     def _push_one(self, place: Place, here: Config, message: str | None, *, publish: bool) -> None:
@@ -124,7 +124,7 @@ class PullPush:
         state = compare(self.folder, place, here, there)
         if state is State.CONFLICT and not self.force:
             what = "gone from the server" if there is None else state.value
-            self.report.complain(place, f"edited here, {what}; --force saves it all the same")
+            self.report.complain(place, f"edited here, {what}; --force saves it anyway")
         elif state in LEFT and not self.force:
             self.report.say("left", place, state.value)
         elif there is None:

@@ -57,8 +57,10 @@ def add_import_and_export(commands: Any, add_server: Callable[[argparse.Argument
     parser.add_argument(
         "path", nargs="?", metavar="PATH", help="a file, a folder, or the address of a server"
     )
-    parser.add_argument("--plan", type=Path, metavar="FILE", help="write what would be made; change nothing")
-    parser.add_argument("--workspace", metavar="ID", help="where it is made; the key's only one by default")
+    parser.add_argument("--plan", type=Path, metavar="FILE", help="write the plan; change nothing")
+    parser.add_argument(
+        "--workspace", metavar="ID", help=("the target workspace; by default the key's only one")
+    )
     parser.add_argument("--prefix", default="", metavar="TEXT", help="put before all ids, such as team/")
     parser.add_argument("--apply", type=Path, metavar="FILE", help="make the drafts of a plan, and a release")
     parser.add_argument("--release", metavar="TITLE", help="the title of the release")
@@ -142,7 +144,7 @@ def _apply(client: Client, given: argparse.Namespace) -> int:
 
 
 def _print_plan(plan: Mapping[str, Any]) -> None:
-    """Print what would be made, a line for each resource and dataset, and every loss."""
+    """Print the plan: a line for each resource and dataset, and every loss."""
     named = [(resource, f"{resource['kind']} {shown(resource['id'])}") for resource in plan["resources"]]
     named += [
         (dataset, f"dataset {shown(dataset['name'])}, {len(dataset['items'])} items")
@@ -173,18 +175,20 @@ def add_datasets(commands: Any, add_server: Callable[[argparse.ArgumentParser], 
     form: dict[str, Any] = {"dest": "file_format", "choices": get_args(FileFormat)}
     codes: dict[str, Any] = {"epilog": CODES, "formatter_class": argparse.RawDescriptionHelpFormatter}
 
-    push = inner.add_parser("push", help="add the items of a file that are not there yet", **codes)
-    push.add_argument("name", metavar="NAME", help="of the dataset, which is made if there is none")
+    push = inner.add_parser("push", help="add the new items of a file", **codes)
+    push.add_argument("name", metavar="NAME", help="of the dataset, which is created if missing")
     push.add_argument("file", metavar="FILE", type=Path)
-    push.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
-    push.add_argument("--format", **form, help="by default as the file's name ends")
-    push.add_argument("--encoding", metavar="NAME", help="of the file, such as windows-1252; else UTF-8")
+    push.add_argument("--dry-run", action="store_true", help="print the result without changing anything")
+    push.add_argument("--format", **form, help="by default from the ending of the file")
+    push.add_argument(
+        "--encoding", metavar="NAME", help=("of the file, such as windows-1252; by default UTF-8")
+    )
     push.set_defaults(command=reporting_errors(_push))
 
     pull = inner.add_parser("pull", help="print the items, or write them to a file", **codes)
     pull.add_argument("name", metavar="NAME")
     pull.add_argument("-o", "--output", metavar="FILE", type=Path)
-    pull.add_argument("--format", **form, help="by default as the file's name ends, else jsonl")
+    pull.add_argument("--format", **form, help="by default from the file's ending, else jsonl")
     pull.add_argument("--version", type=int, metavar="N", help="as of this version of the dataset")
     pull.set_defaults(command=reporting_errors(_pull))
     for command in (push, pull):

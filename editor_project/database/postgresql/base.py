@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend, with a pool that notices within seconds that the server is down, or back."""
+"""Django's PostgreSQL backend, with a pool that detects within seconds that the server is down or back."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from psycopg.errors import _WaitTimeout
 from psycopg_pool import ConnectionPool
 
 CHECK_SECONDS: Final = 1.0
-"""How long an idle connection may take to show that it is alive."""
+"""The seconds that an idle connection may take to prove that it is alive."""
 
 CONNECT_SECONDS: Final = 2.0
-"""How long the server may take for the first statement on a new connection."""
+"""The seconds that the server may take for the first statement on a new connection."""
 
 AWAY_SECONDS: Final = 0.25
-"""How long a request waits for a connection after the previous request waited in vain."""
+"""The seconds that a request waits for a connection after the previous request timed out."""
 
 MARGIN: Final = 0.5
-"""How much longer than the statement limit to wait for the server's answer."""
+"""The additional seconds, beyond the statement limit, to wait for the server's answer."""
 
 
 class Silent(OperationalError):
@@ -35,7 +35,7 @@ class PatientConnection(Connection[Any]):
     """The time limit of a statement in this process; None for no limit."""
 
     patience: float | None = None
-    """How long to wait for the next statement."""
+    """The seconds to wait for the next statement."""
 
     @classmethod
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
@@ -43,7 +43,7 @@ class PatientConnection(Connection[Any]):
         connection.patience = CONNECT_SECONDS
         connection.is_pooled = connection.prepare_threshold is None or connection.has_other_backend()
         if connection.is_pooled:
-            # What is prepared or set for the session would stay on a connection that others get next.
+            # Prepared statements and session settings would stay on a connection that others get next.
             connection.prepare_threshold = None
             limit = cls.statement_seconds
             connection.patience = None if limit is None else limit + MARGIN
@@ -59,7 +59,7 @@ class PatientConnection(Connection[Any]):
     """Whether the server is, or may be, behind a pooler in transaction mode."""
 
     def has_other_backend(self) -> bool:
-        """Return whether another process answers than the one that has accepted: that of a pooler."""
+        """Return whether another process answers than the one that accepted, because of a pooler."""
         row = self.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
         return row is not None and row[0] != self.info.backend_pid
 
@@ -75,12 +75,12 @@ class PatientConnection(Connection[Any]):
             self.close()
             pool = self._pool
             if isinstance(pool, Pool):
-                # Its attempts to connect reveal that the server is down, too, but only after seconds.
+                # Its attempts to connect also reveal that the server is down, but only after seconds.
                 pool.is_silent = True
-            raise Silent("the database says nothing") from None
+            raise Silent("the database does not answer") from None
 
     def check(self) -> None:
-        """Raise `OperationalError` unless the server answers at once."""
+        """Raise `OperationalError` unless the server answers immediately."""
         usual, self.patience = self.patience, CHECK_SECONDS
         try:
             ConnectionPool.check_connection(self)
@@ -95,11 +95,11 @@ class Pool(ConnectionPool[PatientConnection]):
     hardly wait.
     """
 
-    _errors = 0  # that is, attempts to connect that had failed when a connection was last had
-    is_silent = False  # that is, no connection was had since the server left a statement unanswered
+    _errors = 0  # the number of failed attempts when a connection was last obtained
+    is_silent = False  # no connection was obtained since the server left a statement unanswered
 
     def getconn(self, timeout: float | None = None) -> PatientConnection:
-        """Return a live connection; raises `PoolTimeout`, at once while the server is down."""
+        """Return a live connection; raises `PoolTimeout`, immediately while the server is down."""
         is_away = self.is_silent or self._stats[self._CONNECTIONS_ERRORS] > self._errors
         connection = super().getconn(AWAY_SECONDS if is_away else timeout)
         self.is_silent = False
@@ -108,7 +108,7 @@ class Pool(ConnectionPool[PatientConnection]):
 
     @staticmethod
     def check_or_drain(connection: PatientConnection) -> None:
-        """Check a connection; if it is dead, drop older ones, too."""
+        """Check a connection; if it is dead, also drop older ones."""
         try:
             connection.check()
         except Exception:
@@ -150,5 +150,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def limit_statements(seconds: float) -> None:
-    """Limit every statement of this process from now on; a web server does, commands need not."""
+    """Limit every statement of this process from now on; for web servers, not for commands."""
     PatientConnection.statement_seconds = seconds or None

@@ -1,9 +1,9 @@
 """Django's SQLite backend, in which the writers of a process wait in a queue.
 
 SQLite lets one transaction write at a time, and a connection that has to wait polls at intervals that grow to
-100 ms: of 16 writers the unlucky ones wait for seconds. Here the threads of a process begin their
-transactions in order of arrival, and only the first of them polls, every millisecond. So a busy process does
-not keep another one waiting for long.
+100 ms: with 16 writers, some wait for seconds. Here the threads of a process begin their transactions in
+order of arrival, and only the first of them polls, every millisecond. So a busy process does not delay
+another one for long.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db.backends.sqlite3 import base
 from django.db.utils import DatabaseError, OperationalError
 
 DEFAULT_TIMEOUT: Final = 5.0
-"""How long Python's `sqlite3` waits for the lock of a file by default, in seconds."""
+"""The default time in seconds for which Python's `sqlite3` waits for the lock of a file."""
 POLL: Final = 0.001
 """Seconds between two attempts to get the lock of the file from another process."""
 
@@ -54,7 +54,7 @@ class FairLock:
         return not self._leave(turn)
 
     def _leave(self, turn: threading.Lock) -> bool:
-        """Stop waiting; return False if the lock was given to this thread at that very moment."""
+        """Stop waiting; return False if this thread got the lock at the same moment."""
         with self._guard:
             if turn in self._waiting:
                 self._waiting.remove(turn)
@@ -94,7 +94,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         until = time.monotonic() + timeout
         queue = _queues.setdefault(str(self.settings_dict["NAME"]), FairLock())
         if not queue.acquire(timeout):
-            raise OperationalError("database is locked")  # what SQLite says after the same wait
+            raise OperationalError("database is locked")  # SQLite's own message after the same wait
         self._turn = queue
         try:
             with self.wrap_database_errors:

@@ -1,4 +1,4 @@
-"""Django's command, which checks passwords that are typed, checks that of the environment too."""
+"""Django's command, which checks typed passwords, with a check of the environment's password."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Command(createsuperuser.Command):
     """`manage.py createsuperuser`, with `DJANGO_SUPERUSER_PASSWORD` under the rules for passwords."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Refuse a password that people could not choose either, then create the account."""
+        """Refuse a password that breaks the rules for passwords, then create the account."""
         password = os.environ.get("DJANGO_SUPERUSER_PASSWORD")
         if not options["interactive"] and password is not None:
             name = options[get_user_model().USERNAME_FIELD] or ""

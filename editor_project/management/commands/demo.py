@@ -27,8 +27,10 @@ class Command(BaseCommand):
     help = "Load the demo workspace once and print how to sign in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--address", default="http://127.0.0.1:8000", help="where the service will be")
-        parser.add_argument("--key-file", type=Path, help="keep the key in this file, for the next start")
+        parser.add_argument(
+            "--address", default="", help="the address of the service, such as http://127.0.0.1:8000"
+        )
+        parser.add_argument("--key-file", type=Path, help="store the key in this file for the next start")
 
     @events.transaction()
     def handle(self, *_args: Any, address: str, key_file: Path | None, **_options: Any) -> None:
@@ -46,7 +48,7 @@ class Command(BaseCommand):
         is_kept = known is not None and known.usable and known.owner == user and known.name == KEY_NAME
         if known is not None and not is_kept:
             if settings.EDITOR_DEMO_KEY:
-                raise CommandError("EDITOR_DEMO_KEY is a key that was revoked, or is not the demo's.")
+                raise CommandError("EDITOR_DEMO_KEY is a revoked key, or not the demo's.")
             secret = ""
         for key in ApiKey.objects.filter(owner=user, name=KEY_NAME, revoked_at=None):
             if key != known:
@@ -66,13 +68,13 @@ class Command(BaseCommand):
         )
 
     def _keep(self, path: Path, secret: str) -> None:
-        """Write the key to the file, which only this user can read; say so where that is not possible."""
+        """Write the key to the file, readable only for this user; print a warning if that fails."""
         try:
             with open(path, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
                 os.fchmod(file.fileno(), 0o600)
                 file.write(f"{secret}\n")
         except OSError as error:
-            self.stderr.write(f"The key is not kept for the next start: {error}")
+            self.stderr.write(f"The key was not stored for the next start: {error}")
 
 
 def _kept_in(path: Path) -> str:

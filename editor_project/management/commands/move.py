@@ -24,7 +24,7 @@ class Command(BaseCommand):
     help = "Copy the installation to an empty database (SQLite or PostgreSQL) and compare the two."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--to", required=True, metavar="URL", help="as in DATABASE_URL")
+        parser.add_argument("--to", required=True, metavar="URL", help="in the form of DATABASE_URL")
 
     def handle(self, *_args: Any, to: str, **_options: Any) -> None:
         """Create the tables there, copy every row in one transaction, and print counts and digests."""
@@ -49,11 +49,11 @@ class Command(BaseCommand):
 
 
 def _make_tables(url: str) -> None:
-    """Migrate the other database, in a process that knows no other; raises `CommandError` or `Refused`."""
+    """Migrate the other database, in a separate process; raises `CommandError` or `Refused`."""
     target = connections[moving.TARGET]
     tables = target.introspection.table_names()
     if tables and not MigrationRecorder(target).has_table():
-        raise CommandError("The other database is that of another program: name an empty one.")
+        raise CommandError("The other database belongs to another program: name an empty one.")
     moving.refuse_if_in_use()
     done = subprocess.run(  # noqa: S603  this very program
         [sys.executable, sys.argv[0], "migrate", "--verbosity=0", "--skip-checks"],

@@ -1,4 +1,4 @@
-"""Put the database back to the state of a back-up."""
+"""Restore the database from a back-up."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "file", type=Path, help="what `manage.py backup` has written; - is standard input"
+            "file", type=Path, help="a file written by `manage.py backup`; - is standard input"
         )
         parser.add_argument(
             "--revoke-sessions",
             action="store_true",
-            help="sign everyone out: sessions that were ended since the back-up are in it",
+            help="sign everyone out, because the back-up has sessions that were ended since",
         )
         parser.add_argument(
             "--revoke-keys-created-before",
             type=_moment,
             metavar="ISO",
-            help="revoke the API keys that are older than this, such as 2026-11-29T12:00:00Z: keys that were "
-            "revoked since the back-up are in it as they were",
+            help=(
+                "revoke the API keys that are older than this, such as 2026-11-29T12:00:00Z: in the "
+                "back-up, keys that were revoked since are still valid"
+            ),
         )
 
     def handle(
@@ -48,10 +50,10 @@ class Command(BaseCommand):
         revoke_keys_created_before: datetime.datetime | None,
         **_options: Any,
     ) -> None:
-        """Replace what the database holds, all of it or nothing, and migrate it to this release."""
+        """Replace the content of the database, all or nothing, and migrate it to this release."""
         with TemporaryDirectory(prefix="editor-restore-") as folder:
             if str(file) == "-":
-                file = Path(folder, "standard input")  # which cannot be read from its end, as an archive is
+                file = Path(folder, "standard input")  # which cannot be read from its end, as archives are
                 with file.open("wb") as copy:
                     shutil.copyfileobj(sys.stdin.buffer, copy)
             try:
@@ -71,7 +73,7 @@ class Command(BaseCommand):
 
 
 def _moment(text: str) -> datetime.datetime:
-    """Read a moment; without an offset it is UTC."""
+    """Read a time; without an offset it is UTC."""
     try:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:

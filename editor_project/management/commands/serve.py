@@ -39,7 +39,7 @@ class Command(BaseCommand):
             raise CommandError("--workers and --threads must be at least 1")
         get_framework()  # before forking
         possible = connections.possible()
-        streams, most = limits.in_event_loop(), possible // 2  # the rest is for other requests
+        streams, most = limits.in_event_loop(), possible // 2  # the remaining threads are for other requests
         if settings.EDITOR_STREAMS is not None and not 0 <= streams <= most:
             raise CommandError(f"EDITOR_STREAMS must be from 0 to {most}: use `serve_events` for more")
         process.run(

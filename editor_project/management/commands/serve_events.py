@@ -16,21 +16,24 @@ from editor_project.server.worker import Served
 APPLICATION: Final = "editor_project.wsgi_events.application"
 
 THREADS: Final = 4
-"""They open streams and check rights; an open stream needs no thread."""
+"""Threads for opening streams and checking rights; an open stream needs no thread."""
 
 SPARE: Final = 100
 """Connections beyond the streams, for health checks and for clients that are refused."""
 
 
 class Command(BaseCommand):
-    """Runs one process that serves `GET /events/stream` and the health checks, and nothing else."""
+    """Runs one process that serves only `GET /events/stream` and the health checks."""
 
     help = "Serve the stream of events (GET /events/stream), for a proxy to route to."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--bind", default="127.0.0.1:8010", help="address:port (default %(default)s)")
         parser.add_argument(
-            "--streams", type=int, default=4000, help="how many may be open (default %(default)s)"
+            "--streams",
+            type=int,
+            default=4000,
+            help=("the maximum number of open streams (default %(default)s)"),
         )
 
     def handle(self, *_args: Any, bind: str, streams: int, **_options: Any) -> None:

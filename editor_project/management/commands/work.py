@@ -1,4 +1,4 @@
-"""Run a worker, with metrics where these are on."""
+"""Run a worker, with metrics if enabled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from versioning.management.commands import work
 
 
 class Command(work.Command):
-    """Takes the place of the editor's own command, as commands of earlier applications do."""
+    """Replaces the editor's own command, as commands of earlier applications do."""
 
     def handle(self, *args: Any, once: bool, **options: Any) -> None:
         """Work until SIGTERM or SIGINT, or once."""

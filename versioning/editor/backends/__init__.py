@@ -24,10 +24,9 @@ class Backend(Protocol[R]):
     """Loads, locks and saves the resources of one kind."""
 
     def readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[R]:
-        """Return the rows that the caller may read, if the row decides what the resource is.
+        """Return the rows that the caller may read, if the row is authoritative for the resource.
 
-        With a `label`, the result includes resources of which the caller can read only the version of that
-        label.
+        With a `label`, the result includes resources that the caller can read only in that label's version.
         """
 
     def unstored(self, by: Caller) -> Sequence[R]:
@@ -39,11 +38,11 @@ class Backend(Protocol[R]):
         """Return a resource that the caller may read, with its pointers; raises `NotFound`.
 
         Its two versions and all authors are read too, or `only` the versions in these pointers. If it is
-        `gone`, only its history in Git is left.
+        `gone`, only its history in Git remains.
         """
 
     def override(self, agent: CodeAgent) -> R | None:
-        """Return the override of a code-defined agent, without checking who may read it."""
+        """Return the override of a code-defined agent, without checking who can read it."""
 
     def fingerprint(self, resource_id: str) -> Hashable | None:
         """Return a value that changes when something changes that the log does not record.
@@ -72,7 +71,7 @@ class Backend(Protocol[R]):
         """Delete a version of a locked resource; no pointer refers to it."""
 
     def is_last_trace(self, resource: R, version: Version) -> bool:
-        """Return whether deleting this version would leave nothing of the resource."""
+        """Return whether this version is all that remains of the resource."""
 
     def delete(self, resource: R) -> None:
         """Delete a locked resource and everything stored for it."""

@@ -1,8 +1,8 @@
 """Agents whose overrides are files under Git. Agents that code does not define are ordinary rows.
 
 The file is authoritative: its current content is published. Rows hold the drafts, and Git holds the history.
-The active pointer of a row remembers what the editor published last; newer versions are drafts. If the file's
-content differs, it was edited by hand, and the next edit starts from it.
+The active pointer of a row is the editor's last publication; newer versions are drafts. If the file's content
+differs, it was edited by hand, and the next edit starts from it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _digest(agent: CodeAgent, config: Mapping[str, Any]) -> str:
 
 COPY_MESSAGE: Final = "Kept from the override file"
 BY_HAND: Final = Caller(via=Via.FILE)
-"""The author of a version copied from a file, which the editor does not know."""
+"""The author of a version copied from a file, whose real author is unknown."""
 
 
 class OverrideFiles:
@@ -136,7 +136,7 @@ class OverrideFiles:
     # Loading
 
     def readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[Agent]:
-        """Return the rows of stored agents; rows of overrides do not decide what is published."""
+        """Return the rows of stored agents; rows of overrides do not determine the published version."""
         rows = self.rows.readable(by, label=label)
         return rows.exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
 
@@ -215,7 +215,8 @@ class OverrideFiles:
         )
         row = rows.first()
         if row is None:
-            # If two people make the first draft at once, the second waits here and then finds the row.
+            # If two people make the first draft at the same time, the second waits here and then finds the
+            # row.
             Workspace.objects.locked().get(pk=self.code.workspace_id)
             row = rows.first()
         return row
@@ -244,7 +245,7 @@ class OverrideFiles:
         if not deleted:
             self.records.record(agent, resource)
 
-    # Changing what is locked
+    # Changing a locked resource
 
     def store(self, resource: Agent) -> None:
         """Save the row; a new row starts with the content of the file."""

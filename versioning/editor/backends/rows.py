@@ -91,7 +91,7 @@ class Rows(Generic[R]):
     def lock(self, resource_id: str, by: Caller, *, for_deletion: bool) -> R:
         """Lock the row for the open transaction and return it; raises `NotFound`.
 
-        Uses one compiled query for callers who may read drafts, which includes everyone who may save. On
+        Uses one compiled query for callers with access to drafts, which includes everyone who can save. On
         PostgreSQL it finds nothing if a draft was saved while it waited for the lock, because the new latest
         version is not in its snapshot. In that case, and for other callers, the row is queried again.
         """

@@ -37,7 +37,7 @@ NAME: Final = "name"
 """The order by the names that the caller sees."""
 _TEXTS = ("config_json", "search_text")
 _DEAR: Final = ("q", "author", "state", "waiting")
-"""The filters that look at the versions of every row."""
+"""The expensive filters: they read the versions of every row."""
 _QUERIES: Final[QueriesForCallers[RowsByKeys[Any]]] = QueriesForCallers()
 
 
@@ -82,7 +82,7 @@ class Catalog:
 
     @property
     def question(self) -> tuple[Hashable, ...]:
-        """Return what decides which resources are readable, and how they are seen, besides what is stored."""
+        """Return the inputs, besides stored data, that determine the readable resources and their entries."""
         return self.collection.kind.slug, self.caller.rights, tuple(self.collection.code.agents), self.home
 
     def entry(self, resource_id: str, resource: VersionedResource | None) -> Entry:
@@ -183,7 +183,7 @@ class Found(Sequence[Entry]):
         """The rows to count, without the versions that only the order by name needs."""
         is_by_name = order.removeprefix("-") == NAME
         ordered = self._rows
-        if is_by_name:  # callers who may read drafts see the draft's name
+        if is_by_name:  # callers with access to drafts see the draft's name
             latest, active = ByName("latest_version__name"), ByName("active_version__name")
             ordered = ordered.alias(name=catalog.rows.seen_by(catalog.caller, draft=latest, published=active))
         self._keys: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
@@ -236,7 +236,7 @@ def slice_rows(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
 
 
 def keys_between(keys: QuerySet[Any, Any], first: int, last: int, count: int) -> list[Any]:
-    """Return a range of ordered keys, from the nearer end: a database sorts no more than it has to skip."""
+    """Return a range of ordered keys, read from the nearer end so that fewer rows are sorted."""
     if 2 * first < count:
         return list(keys[first:last])
     return list(keys.reverse()[max(count - last, 0) : max(count - first, 0)])[::-1]
@@ -281,17 +281,17 @@ class Overview:
     """The names and numbers of all resources of one kind that a caller may read."""
 
     workspaces: Mapping[str, int]
-    """How many resources there are in each workspace."""
+    """The number of resources in each workspace."""
     visibilities: Sequence[str]
     """The visibilities that occur; empty for a kind that has none."""
     authors: Sequence[str]
-    """Who saved the newest versions that the caller may read."""
+    """The authors of the newest versions that the caller may read."""
     labels: Sequence[str]
     """The names of the labels that the caller may read."""
     tags: Mapping[str, int]
-    """How many resources have each tag."""
+    """The number of resources with each tag."""
     folders: Mapping[str, int]
-    """How many resources there are below each folder, which is written with its final `/`."""
+    """The number of resources below each folder; folders end with `/`."""
 
 
 def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
@@ -377,7 +377,7 @@ class Suggestion:
     name: str
     state: ResourceState
     excerpt: str = ""
-    """How its prompt begins, in one line."""
+    """The beginning of its prompt, in one line."""
 
 
 def suggestions(

@@ -36,7 +36,7 @@ Ids = Callable[["ResourceKind", V, "Viewer"], Collection[str]]
 
 
 class Viewer:
-    """The caller, and what code defines; content that the caller may not read never matches."""
+    """The caller and the code-defined agents; content that the caller may not read never matches."""
 
     def __init__(self, caller: Caller, code: Registry) -> None:
         self.caller = caller
@@ -58,7 +58,7 @@ class Viewer:
         return Favorite.objects.of(self.caller.user_id, kind)
 
     def agents_among(self, ids: Ids[Any], value: Any) -> frozenset[str]:
-        """Return the agents that an application names for a value; asked once for all unstored ones."""
+        """Return the agents that an application names for a value, queried once for all unstored agents."""
         if (ids, value) not in self._named:
             self._named[ids, value] = frozenset(ids(AGENT, value, self))
         return self._named[ids, value]
@@ -71,7 +71,7 @@ class Viewer:
 
 @dataclass(frozen=True, kw_only=True)
 class Unstored:
-    """An agent that no row describes, as its viewer sees it."""
+    """An agent without a row, as its viewer sees it."""
 
     entry: Entry
     override: VersionedResource | None
@@ -93,7 +93,7 @@ class Unstored:
 
     @property
     def is_published(self) -> bool:
-        """Whether it is live: an override is published, or nothing overrides the code."""
+        """Whether it is live: its override is published, or it has none."""
         return self.override is None or self.override.active is not None
 
     @property
@@ -124,7 +124,7 @@ def condition(q: Callable[[V, Viewer], Q], holds: Callable[[Unstored, V, Viewer]
 def among(ids: Ids[V]) -> Criterion[V]:
     """Return a criterion that matches the resources that an application names, such as those in review.
 
-    Only resources match whose drafts the viewer may read. The values have to be hashable.
+    Only resources whose drafts the viewer may read match. The values have to be hashable.
     """
 
     def holds(found: Unstored, value: V, viewer: Viewer) -> bool:
@@ -146,7 +146,7 @@ def _has_draft(found: Unstored, wanted: bool, viewer: Viewer) -> bool:  # noqa: 
 
 
 def _saved_by(rows: Rows, name: str, viewer: Viewer) -> Rows:
-    # An index has the author of each version: migrations 0015 and 0017.
+    # The authors of versions are indexed: migrations 0015 and 0017.
     newest = Q(viewer.drafts, (username_lookup("latest_version__author"), name))
     return rows.filter(newest | Q(~viewer.drafts, (username_lookup("active_version__author"), name)))
 
@@ -188,7 +188,7 @@ def _in_state(rows: Rows, wanted: str, viewer: Viewer) -> Rows:
 
 
 def name_condition(text: str, viewer: Viewer, matches: Callable[[Any, Any], Q] = contains) -> Q:
-    """Return the condition that a name that the viewer may read contains the text, or matches otherwise.
+    """Return the condition that a name readable for the viewer contains the text or matches another lookup.
 
     Case does not count.
     """

@@ -1,4 +1,4 @@
-"""A resource in a list: what is live, where that comes from, and what the caller may see."""
+"""A resource in a list: its live version, the origin of that version, and the readable details."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Entry:
     version: Snapshot | None = None
     """The newest version that the caller may read, or the live one if the newest was taken back.
 
-    None where the code of an agent is live, and no draft changes it.
+    None if the code of an agent is live without a draft.
     """
     live_id: str | None = None
     """The id of the version that is live; None if there is none, or the code itself is live."""
@@ -60,7 +60,7 @@ class Entry:
     """The names of the labels that the caller may read."""
     tags: Sequence[str] = ()
     excerpt: str = ""
-    """How the prompt of the version begins, in one line; for a code-defined agent, of its served prompt."""
+    """The beginning of the version's prompt, in one line; for a code-defined agent, of its served prompt."""
 
 
 def make_entry(
@@ -108,7 +108,7 @@ def _derive_state(resource: VersionedResource, code: CodeAgent | None, *, drafts
     if resource.active_id is None and code is None:
         was_live = resource.was_ever_published
         return ResourceState.UNPUBLISHED if was_live else ResourceState.NEVER_PUBLISHED
-    # Without an active override the code itself is live, and what was saved since would change it.
+    # Without an active override the code itself is live, and later saves are unpublished changes.
     return ResourceState.CHANGED if drafts and resource.waits else ResourceState.PUBLISHED
 
 

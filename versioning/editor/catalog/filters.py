@@ -43,14 +43,14 @@ class Filter:
     choices: Sequence[tuple[str, Any]] | None = None
     """The choices of the field, with words for people; None: any text."""
     is_switch: bool = False
-    """Whether the field is either on or not."""
+    """Whether the field is a checkbox."""
     is_quick: bool = False
-    """Whether the studio offers each choice as a link above the list, to people who may read drafts."""
+    """Whether the studio offers each choice as a link above the list, to people with access to drafts."""
     read: Callable[[Any], Any] = lambda given: given
     """Converts the field's value to the value for the criterion."""
     follows_log: bool = False
-    """Whether other resources match only after an entry of the log about a resource of the kind, so that what
-    matches can be cached until then."""
+    """Whether the matches change only with an entry of the log about a resource of the kind, so that they can
+    be cached until then."""
     applies: Callable[[ResourceKind], bool] = lambda _kind: True
     """Whether the filter applies to a kind. The studio has its own kinds: compare their slugs."""
 

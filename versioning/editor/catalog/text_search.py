@@ -35,7 +35,7 @@ from versioning.models.text_keys import contains
 from versioning.models.text_search import Lines, Place, missing, text_index
 
 _AHEAD: Final = datetime.datetime.max.replace(tzinfo=datetime.UTC)
-"""Takes the place of the time for agents that only code defines, so that they come first as in lists."""
+"""The sort time of agents that only code defines, so that they come first as in lists."""
 _CODE_LINES: Final = 200
 """How many texts of code-defined agents are cached with their words: they are the same in every search."""
 
@@ -96,7 +96,7 @@ class Results(ABC):
         return len(self.seen) + self._row_count
 
     def first(self, limit: int) -> list[Found]:
-        """Return the first results, at least as many as asked for if there are that many; unordered."""
+        """Return the first results, unordered: at least the requested number, if there are that many."""
         found: dict[str, Found] = {}
         for place in self.places:
             if len(found) >= min(limit, self._row_count):
@@ -235,7 +235,7 @@ class WordResults(Results):
 
 
 class InsideResults(Results):
-    """The texts that contain everything typed, also inside words, as lists search."""
+    """The texts that contain everything typed, even inside words, as in searches of lists."""
 
     is_inside = True
     places = (Place.NAME, Place.ANYWHERE)

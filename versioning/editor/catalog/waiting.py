@@ -43,7 +43,7 @@ class Waiting(Sequence[Waits]):
     """The drafts waiting in workspaces where the caller may save, newest first; can be sliced like a list.
 
     `catalogs` are one caller's catalogs, one for each kind. With a `cache`, the rows are counted and sorted
-    again only after a change: among 20 000 resources that takes longer than the rest of a page.
+    again only after a change: with 20 000 resources that takes longer than the rest of a page.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Waiting(Sequence[Waits]):
 
     @cached_property
     def counts(self) -> dict[Whose, int]:
-        """Return how many drafts wait, by author group: one query for each kind."""
+        """Return the number of pending drafts by author group, in one query for each kind."""
         found = self._remembered(("counts",), self._count_by_kind)
         mine = sum(own for _, own in found) + len(self._find_unstored(Whose.MINE))
         everything = sum(count for count, _ in found) + len(self._unstored)
@@ -102,7 +102,7 @@ class Waiting(Sequence[Waits]):
         return [(slugs[place], pk) for place, pk, _ in places[start - first : stop - first]]
 
     def _count_by_kind(self) -> list[tuple[int, int]]:
-        """Return how many rows there are of each kind, and how many of them the caller saved."""
+        """Return the number of rows of each kind, and how many of them the caller saved."""
         own = Count("pk", filter=Q(latest_version__author_id=self._caller.user_id))
         found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
         return [(count["all"], count["own"]) for count in found]
@@ -143,8 +143,8 @@ class Waiting(Sequence[Waits]):
 def changed_since_live(catalog: Catalog, resources: Sequence[VersionedResource]) -> dict[str, list[str]]:
     """Return the fields that changed since the live version, by resource id, in one query.
 
-    They are read from what the newer versions record as changed, so that no configuration is read; a field
-    that was changed back counts, too. If no version is live, the list is empty.
+    They come from the changed fields that newer versions record, so no configuration is read. A field that
+    was changed back is included. If no version is live, the list is empty.
     """
     kind, versions = catalog.collection.kind, catalog.collection.model.version_model._default_manager
     fields: dict[str, dict[str, None]] = {resource.pk: {} for resource in resources}

@@ -26,13 +26,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")
-        parser.add_argument("--workspace", help="limit the key to this workspace, by id; made when missing")
+        parser.add_argument("--workspace", help="limit the key to this workspace, by id; created if missing")
         parser.add_argument(
             "--role",
             choices=[role.value for role in Role],
-            help="limit the key to this role, which the user gets there",
+            help="limit the key to this role, which the user also gets there",
         )
-        parser.add_argument("--name", default="", help="what the key is for")
+        parser.add_argument("--name", default="", help="the purpose of the key, as its name")
         parser.add_argument("--expires", help="ISO 8601, such as 2030-01-31 or 2030-01-31T12:00:00Z")
 
     @events.transaction()

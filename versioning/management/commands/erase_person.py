@@ -1,4 +1,4 @@
-"""Erase a person: replace the name and the address everywhere; what the person did stays."""
+"""Erase a person: replace the name and the address everywhere; records of actions stay."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ class Command(BaseCommand):
         parser.add_argument("username")
 
     def handle(self, *_args: Any, username: str, **_options: Any) -> None:
-        """Erase the person, and print the new name; a name that nothing is stored under is no error."""
+        """Erase the person, and print the new name; fails if nothing is stored under the name."""
         try:
             erased = People().erase(username, by=COMMAND)
         except NotFound:
-            self.stdout.write(f"Nothing is stored under the name {username!r}.")
+            raise CommandError(f"Nothing is stored under the name {username!r}.") from None
         except Conflict as error:
             raise CommandError(str(error)) from None
-        else:
-            self.stdout.write(erased.username)
+        self.stdout.write(erased.username)

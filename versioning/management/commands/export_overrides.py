@@ -17,8 +17,8 @@ class Command(BaseCommand):
     help = "Write the published overrides of code-defined agents to files below EDITOR_CODE_PATH."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-        parser.add_argument("--force", action="store_true", help="also replace files that say something else")
+        parser.add_argument("--dry-run", action="store_true", help="print the changes without making them")
+        parser.add_argument("--force", action="store_true", help="also replace files with other content")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Print a line for each agent and a summary; fails if a file was refused."""

@@ -18,7 +18,7 @@ class Command(BaseCommand):
     help = "Publish the override files below EDITOR_CODE_PATH in the database."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+        parser.add_argument("--dry-run", action="store_true", help="print the changes without making them")
         for name, option in gate.options().items():
             if option.metavar:
                 flag = f"--{name.replace('_', '-')}"

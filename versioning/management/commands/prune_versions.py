@@ -23,7 +23,9 @@ class Command(BaseCommand):
     help = "Delete the old versions of each resource beyond EDITOR_KEEP_VERSIONS."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--keep", type=int, help="how many of each (default EDITOR_KEEP_VERSIONS)")
+        parser.add_argument(
+            "--keep", type=int, help="number of versions to keep of each (default EDITOR_KEEP_VERSIONS)"
+        )
 
     def handle(self, *_args: Any, keep: int | None, **_options: Any) -> None:
         """Prune every resource that has more versions than that."""

@@ -1,4 +1,4 @@
-"""Put everything under the newest keys of the settings."""
+"""Re-encrypt and sign everything with the current keys of the settings."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ class Command(BaseCommand):
     )
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        """Put stored keys and sessions under the newest keys; fails if a stored key cannot be read."""
+        """Re-encrypt stored keys and sign sessions again; fails if a stored key cannot be read."""
         unreadable: list[str] = []
         for model in sealed_keys.sealed_keys():
-            name = f"{model._meta.app_label}.{model._meta.object_name}"
+            name = model.purpose.decode().removeprefix("the ").capitalize()
             try:
                 renewed = model.is_under_fallback()
                 model.keep_up()
             except KeyUnreadable as error:
                 unreadable.append(f"{name}: {error}")
                 continue
-            self.stdout.write(f"{name}: {'encrypted again' if renewed else 'needs nothing'}.")
+            self.stdout.write(f"{name}: {'encrypted again' if renewed else 'unchanged'}.")
         self.stdout.write(f"Sessions: {sealed_keys.rotate_sessions()} signed again.")
         if unreadable:
             raise CommandError("\n".join([*unreadable, "Keep all fallbacks until it can be read."]))
         if any(settings.SECRET_KEY_FALLBACKS) or "," in getattr(settings, "EDITOR_WEBHOOK_KEY", ""):
             self.stdout.write(
-                "Nothing lies under a fallback: SECRET_KEY_FALLBACKS, and all but the first text of "
-                "EDITOR_WEBHOOK_KEY, may go, once every process has the new settings."
+                "Nothing needs a fallback any more: once every process has the new settings, you can remove "
+                "SECRET_KEY_FALLBACKS and all but the first text of EDITOR_WEBHOOK_KEY."
             )
         else:
             self.stdout.write("There is no fallback.")

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         """Set the role, with an entry in the log unless nothing changes."""
         if account(username) is None:
             raise CommandError(
-                f"There is no account {username!r}: create_api_key or an invitation makes one."
+                f"There is no account {username!r}: create one with create_api_key or an invitation."
             )
         wanted = None if role == NO_ROLE else Role(role)
         try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -14,6 +15,16 @@ from versioning import __version__
 from versioning.models import WorkerHeartbeat, events, replica, sealed_keys, storage
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 from versioning.worker.jobs import backlogs, seconds_since
+
+_WIDTH: Final = 40
+_WORK: Final = {
+    "cell": "items of experiments",
+    "delivery": "webhook deliveries",
+    "mail": "mail",
+    "rolloutstep": "steps of rollouts",
+    "schedule": "schedules",
+}
+"""The kinds of work in words; another application's kind has its own name."""
 
 
 class Command(BaseCommand):
@@ -34,7 +45,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(state, indent=2))
         else:
             for name, value in _lines(state):
-                self.stdout.write(f"{name:<20} {value}")
+                self.stdout.write(f"{name + ':':<{_WIDTH}}{value}")
 
 
 def _state() -> dict[str, Any]:
@@ -94,11 +105,35 @@ def _key(model: type[SealedKey]) -> str:
         return "unreadable"
 
 
-def _lines(state: dict[str, Any], before: str = "") -> list[tuple[str, object]]:
-    lines: list[tuple[str, object]] = []
-    for name, value in state.items():
-        if isinstance(value, dict):
-            lines += _lines(value, f"{before}{name}.")
-        else:
-            lines.append((f"{before}{name}", "-" if value is None else value))
-    return lines
+def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield names and values for people; the names of `--json` are for programs."""
+    yield "Version", state["version"]
+    yield "Database", state["database"]
+    yield "Migrations", state["migrations"]
+    if state["migrations"] == "pending":
+        return
+    log, worker = state["log"], state["worker"]
+    age = log["secondsSinceNewest"]
+    yield "Log position", str(log["position"])
+    yield "Log pruned up to", str(log["prunedTo"])
+    yield "Log epoch", log["epoch"] or "none yet"
+    yield "Newest log entry", "none" if age is None else f"{age} seconds ago"
+    if "replica" in state:
+        found = state["replica"]
+        position = "unknown" if found["position"] is None else found["position"]
+        behind = f"{found['secondsBehind']} seconds behind"
+        yield "Replica", f"{found['state']}, at log position {position}, {behind}"
+    if worker["running"]:
+        yield "Worker", "running"
+    else:
+        since = worker["silentSince"]
+        yield "Worker", f"not running since {since}" if since else "has never run"
+    for kind, work in state["queues"].items():
+        waiting = f", oldest due for {work['oldestSeconds']} seconds" if work["due"] else ""
+        yield (
+            f"Waiting {_WORK.get(kind, kind)}",
+            f"{work['due']} due, {work['leased']} in progress, {work['later']} later{waiting}",
+        )
+    yield "Fallback secret keys", str(state["fallbacks"])
+    for model in sealed_keys.sealed_keys():
+        yield model.purpose.decode().removeprefix("the ").capitalize(), state["keys"][model._meta.label]

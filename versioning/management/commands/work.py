@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--once",
             action="store_true",
-            help="run what is due now and exit; with code 1 if anything failed",
+            help="run work that is due now and exit; with code 1 if anything failed",
         )
 
     def handle(self, *_args: Any, once: bool, **_options: Any) -> None:
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             except Error as error:
                 raise CommandError(f"The database does not answer: {error}") from error
             if not done:
-                raise CommandError("Something has failed; the log says what.")
+                raise CommandError("Some work has failed; see the log.")
             return
         if _lacks_migrations():
             raise CommandError(storage.NOT_MIGRATED)

@@ -15,7 +15,7 @@ from versioning.models.accounts import account
 
 
 class Command(BaseCommand):
-    """`manage.py remove_second_factor USERNAME`, once it is certain who asks for it."""
+    """`manage.py remove_second_factor USERNAME`; verify the person's identity first."""
 
     help = "Remove all second factors and recovery codes of a person."
     requires_system_checks = ()  # they would load the framework, which this does not need
@@ -25,11 +25,11 @@ class Command(BaseCommand):
 
     @events.transaction()
     def handle(self, *_args: Any, username: str, **_options: Any) -> None:
-        """Remove them, with an entry in the log; without any it is an error."""
+        """Remove them, with an entry in the log; fails if there are none."""
         user = account(username)
         if user is None or not SecondFactor.is_set_up(user):
             raise CommandError(f"{username} has no second factor.")
         for factor in SecondFactor.of(user):
             factor.delete()
         record("secondFactor.removed", user, by=COMMAND)
-        self.stdout.write(f"{user.get_username()} has no second factor any more.")
+        self.stdout.write(f"{user.get_username()} no longer has a second factor.")

@@ -1,4 +1,4 @@
-"""The step after the right password: a code or a security key, or setting one up where that is required."""
+"""The step after the right password: a code or a security key, or a required set-up."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ if TYPE_CHECKING:
 
 
 CODES: Final = "recovery codes"
-"""The name under which new recovery codes wait to be shown once."""
+"""The name of new recovery codes among the one-time secrets."""
 _PENDING: Final = "company.second_step"
-"""The key in a session for whose password was right in it."""
+"""The session key for the person whose password was right."""
 _SECRET: Final = "company.totp_secret"  # noqa: S105  the beginning of a key in a session
 _PATIENCE: Final = 600
 
 
 def further_step(request: HttpRequest, user: Any, next_url: str) -> HttpResponse | None:
-    """Ask a person with a second factor for it; where one is required, have those without set it up."""
+    """Ask for a second factor; if one is required, have a person without one set it up."""
     is_set_up = SecondFactor.is_set_up(user)
     if not is_set_up and not settings.EDITOR_REQUIRE_MFA:
         return None
     if request.user.is_authenticated:
-        logout(request)  # the session of the account that was signed in here is not this person's
+        logout(request)  # the previous account's session must not be reused for this person
     else:
         request.session.cycle_key()
     request.session[_PENDING] = {
@@ -75,12 +75,12 @@ def unreadable(request: HttpRequest, error: VersioningError) -> HttpResponse:
 
 
 def _secret_name(user: Any) -> str:
-    # Of one person: someone else may have begun to set up an app in this browser, and know that secret.
+    # Bound to the person: another user may have begun to set up an app in this browser and know that secret.
     return f"{_SECRET}.{user.pk}"
 
 
 def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
-    """Store the app that is being set up if the code is its; otherwise return what is wrong."""
+    """Store the app being set up if the code is right; otherwise return the error."""
     secret: str = request.session.get(_secret_name(user), "")
     step = totp.find_step(secret, code) if secret else None
     if step is None:
@@ -92,12 +92,12 @@ def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
 
 
 def show_new_codes(request: HttpRequest, response: HttpResponse, user: Any) -> None:
-    """Make recovery codes, and show them once on the page that a response leads to."""
+    """Make recovery codes, and show them once on the page to which a response redirects."""
     shown_once.show_next(request, response, CODES, new_recovery_codes(user))
 
 
 def _find_person(pending: dict[str, Any]) -> User | None:
-    """Return whose password was right lately, unless it was changed or the account switched off since."""
+    """Return the person whose password was recently right, unless it was changed or the account disabled."""
     if not pending or time.time() > pending["at"] + _PATIENCE:
         return None
     found = get_user_model()._default_manager.filter(pk=pending["user"], is_active=True).first()
@@ -108,7 +108,7 @@ def _find_person(pending: dict[str, Any]) -> User | None:
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
 class PendingView(View):
-    """A page for a person whose password was right, and who is not signed in yet."""
+    """A page for a person between the password and the end of the sign-in."""
 
     http_method_names = ["get", "post"]
     user: User
@@ -139,7 +139,7 @@ class SecondStepView(PendingView):
         return self._ask()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Sign in if it is right; wrong ones are limited like passwords."""
+        """Sign in if the code is right; wrong ones are throttled like passwords."""
         own = subject("second", str(self.user.pk))
         try:
             attempt = SignInAttempts.objects.begin([own])
@@ -174,10 +174,10 @@ class SecondStepView(PendingView):
 
 
 class RequiredView(PendingView):
-    """Has a person without a second factor set up an app, before anything else."""
+    """Makes a person without a second factor set up an app first."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer only while there is no second factor: it would be replaced without being asked for."""
+        """Answer only without a second factor, which would otherwise be replaced without being verified."""
         user = request.session.get(_PENDING, {}).get("user")
         if user is not None and SecondFactor.is_set_up(user):
             return HttpResponseRedirect(reverse("studio:second_step"))

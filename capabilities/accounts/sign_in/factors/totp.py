@@ -1,4 +1,4 @@
-"""Codes of an app, RFC 6238: six digits that change every half a minute. Each is taken once."""
+"""Codes of an app, RFC 6238: six digits that change every 30 seconds. Each is accepted once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def code_at(secret: str, counter: int) -> str:
 
 
 def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
-    """Return the step of a code that is right now, and newer than the last one taken; otherwise None."""
+    """Return the step of a currently valid code that is newer than the last accepted one; otherwise None."""
     given = "".join(code.split()).encode()
     now = int(time.time()) // STEP
     steps = range(now - _TOLERANCE, now + _TOLERANCE + 1)
@@ -72,7 +72,7 @@ def add(user: Any, secret: str, step: int) -> SecondFactor:
 
 
 def use(user: Any, code: str) -> bool:
-    """Return whether a code of the person's app is right; it is not taken again."""
+    """Return whether a code of the person's app is right; it is not accepted again."""
     with transaction.atomic():
         row = SecondFactor.of(user).filter(kind=Kind.TOTP).select_for_update().first()
         if row is None:

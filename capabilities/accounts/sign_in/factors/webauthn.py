@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _STATE: Final = "company.webauthn"
-"""The key in a session for the challenge that an answer has to be to."""
+"""The session key for the pending challenge."""
 
 
 def is_available() -> bool:
@@ -63,7 +63,7 @@ def add(request: HttpRequest, user: Any, name: str, answer: str) -> SecondFactor
 
 
 def options_to_use(request: HttpRequest, user: Any) -> dict[str, Any] | None:
-    """Return what a browser needs to use a credential, and remember the challenge; None without any."""
+    """Return a browser's options for using a credential, and store the challenge; None without any."""
     credentials = _credentials(user) if is_available() else []
     if not credentials:
         return None
@@ -79,7 +79,7 @@ def options_to_use(request: HttpRequest, user: Any) -> dict[str, Any] | None:
 def use(request: HttpRequest, user: Any, answer: str) -> bool:
     """Return whether an answer to the challenge comes from a credential of the person.
 
-    Where a credential counts its signatures, the number has to grow: otherwise there is a copy of it.
+    If a credential counts its signatures, the number has to grow; otherwise a copy of it exists.
     """
     state = request.session.pop(_STATE, None)
     if state is None or not is_available():
@@ -103,7 +103,7 @@ def use(request: HttpRequest, user: Any, answer: str) -> bool:
 
 
 def for_page(options: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what a page needs of options: themselves, and as the text that its script reads."""
+    """Return options for a page: the object, and the text that its script reads."""
     return {"options": options, "options_json": json.dumps(options)}
 
 

@@ -1,1 +1,1 @@
-"""What is published, in the formats of other systems; what a format does not have is named."""
+"""Published agents in the formats of other systems; parts that a format lacks are listed."""

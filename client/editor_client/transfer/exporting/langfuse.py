@@ -23,13 +23,13 @@ PRODUCTION: Final = "production"
 MAX_NAME: Final = 255
 _RESERVED: Final = {"new", "metrics", "prompt-detail"}
 _REFERENCE: Final = re.compile(r"@@@langfusePrompt:.*?@@@")
-"""What Langfuse replaces by the text of another prompt; there is no way to write it as text."""
+"""References that Langfuse replaces by the text of another prompt; they cannot be escaped."""
 
 
 def write(agents: Iterable[Published], reader: Reader) -> str:
     """Return a JSON list of prompts, sorted by name.
 
-    A prompt with a text that Langfuse would replace is left out, and so are those that refer to it.
+    A prompt with a text that Langfuse would replace is omitted, and so are those that refer to it.
     """
     refused = {block_id for block_id, content in reader.blocks.items() if _REFERENCE.search(content)}
     entries = []
@@ -84,7 +84,7 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
         reader.lose("left_out", agent.id, "Left out: datasets and scorers.")
     label = agent.id
     if agent.name != label and make_id(agent.name) == label:
-        label = agent.name  # of which the same id is made
+        label = agent.name  # which gives the same id
     elif agent.name != label:
         config[OWN] = {"name": agent.name}
     return _prompt(_name(label, reader), "chat", messages, config, list(agent.tags))
@@ -104,7 +104,7 @@ def _prompt(name: str, kind: str, prompt: Any, config: dict[str, Any], tags: lis
 
 
 def _name(resource_id: str, reader: Reader) -> str:
-    """Return an id as a name that Langfuse takes."""
+    """Return an id as a name that Langfuse accepts."""
     name = clipped(resource_id.replace("|", "-").replace("@", "-"), MAX_NAME)
     if name in _RESERVED:
         name = f"{name}-prompt"

@@ -46,7 +46,7 @@ def write(agent: Published, reader: Reader) -> str:
 
 
 def _row(item: Any, reader: Reader, where: str) -> dict[str, Any]:
-    """Return an item as test data: its context, its input, and what is expected."""
+    """Return an item as test data: its context, its input, and the expected answer."""
     row = {
         name: value
         for name, value in (item.request_context or {}).items()

@@ -45,7 +45,7 @@ PROVIDERS: Final[Mapping[str, str]] = {
     "openai-responses": "openai:responses",
     "together": "togetherai",
 }
-"""The names of providers there, where they are others."""
+"""promptfoo's names of providers, if they differ."""
 ENVIRONMENT: Final = "env"
 """The variable that promptfoo fills in from the environment."""
 _BY_ITEM: Final = re.compile(r"\{\{\s*metadata\.assert\.(\w+)\s*\}\}", re.ASCII)
@@ -54,7 +54,7 @@ _BY_ITEM: Final = re.compile(r"\{\{\s*metadata\.assert\.(\w+)\s*\}\}", re.ASCII)
 def write(agents: Iterable[Published], reader: Reader) -> str:
     """Return a configuration with these agents.
 
-    promptfoo runs what it reads: all texts of items are written so that it takes them as they are.
+    promptfoo executes its input, so all texts of items are written so that it leaves them unchanged.
     """
     agents = list(agents)
     variables = Variables.of(agents, reader)
@@ -93,12 +93,12 @@ def write(agents: Iterable[Published], reader: Reader) -> str:
 
 @dataclass(frozen=True)
 class Variables:
-    """How the variables of tests are written: in pieces, if promptfoo would run the text of any test."""
+    """The form of the variables of tests: in pieces, if promptfoo would execute the text of any test."""
 
     joined: frozenset[str]
-    """Those whose values are lists of pieces."""
+    """The variables whose values are lists of pieces."""
     deep: frozenset[str]
-    """Those of which templates name members: they stay objects."""
+    """The variables whose members templates name: they stay objects."""
 
     @classmethod
     def of(cls, agents: Sequence[Published], reader: Reader) -> Variables:
@@ -152,16 +152,16 @@ class Variables:
             else:
                 raise Refused(f"promptfoo would run a text in {name!r}, of which prompts name members")
         for name in sorted(self.joined - values.keys()):
-            found[name] = []  # which is joined to nothing
+            found[name] = []  # which joins to an empty text
         return found, as_json
 
 
 class Refused(Exception):
-    """A text cannot be written so that promptfoo takes it as it is."""
+    """A text cannot be written so that promptfoo leaves it unchanged."""
 
 
 def nunjucks(text: Text, variables: Variables, reader: Reader, where: str) -> str:
-    """Return a text as a template that fills in the same."""
+    """Return a text as a template that renders the same."""
 
     def filled(path: str, fallback: str | None) -> str:
         if path.partition(".")[0] == ENVIRONMENT:
@@ -190,7 +190,7 @@ def _messages(agent: Published, variables: Variables, reader: Reader) -> list[di
 
 
 def _plain_name(text: str, instead: str, reader: Reader) -> str:
-    """Return a name that promptfoo takes as it is."""
+    """Return a name that promptfoo leaves unchanged."""
     if is_plain(text):
         return text
     plain = "".join(pieces(text)) if instead != text else text
@@ -200,7 +200,7 @@ def _plain_name(text: str, instead: str, reader: Reader) -> str:
 
 
 def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | None:
-    """Return the model as a provider; None, which is noted, if promptfoo has none like it."""
+    """Return the model as a provider; None, with a note, if promptfoo has no equivalent."""
     model = agent.model
     reason = ""
     if not model:
@@ -227,7 +227,7 @@ def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | 
 
 
 def _item_name(case: Case, agent: Published) -> str:
-    """Return an item as losses name it."""
+    """Return the name of an item for losses."""
     return f"{agent.id}, item {case.item.external_id or case.item.id}"
 
 
@@ -236,7 +236,7 @@ def _values(case: Case) -> dict[str, Any]:
 
 
 def _test(case: Case, agent: Published, variables: Variables, reader: Reader) -> dict[str, Any] | None:
-    """Return an item as a test; None, which is noted, if promptfoo would run a part of it."""
+    """Return an item as a test; None, with a note, if promptfoo would execute a part of it."""
     item, where = case.item, _item_name(case, agent)
     try:
         values, as_json = variables.written(_values(case))
@@ -260,7 +260,7 @@ def _test(case: Case, agent: Published, variables: Variables, reader: Reader) ->
         test["metadata"] = metadata
     external_id = item.external_id
     if external_id and is_plain(external_id) and len(asserts) < len(case.scorer_ids):
-        # What is left out is no change of the item, as long as the test stays as it is.
+        # An omitted part does not change the item, as long as the test is not edited.
         own |= {EXTERNAL_ID: external_id, DIGEST: canonical.digest(test)}
     if own:
         test["metadata"] = {**metadata, WRITTEN: own}
@@ -270,7 +270,7 @@ def _test(case: Case, agent: Published, variables: Variables, reader: Reader) ->
 def _assertion(
     scorer_id: str, scorer: Mapping[str, Any], item: Any, values: Any, reader: Reader
 ) -> dict[str, Any] | None:
-    """Return a scorer as an assertion on one test; None, which is noted, if promptfoo has none like it."""
+    """Return a scorer as an assertion on one test; None, with a note, if promptfoo has no equivalent."""
     found = _like(scorer, item, values)
     if found is None:
         reader.lose("scorer", scorer_id, "It is left out of tests: there is no assertion like it.")
@@ -279,7 +279,7 @@ def _assertion(
         reader.lose("judge", scorer_id, "A rubric is judged in promptfoo's own words; verdicts are left out.")
     value = found.get("value")
     if found["type"] == "is-json" and not is_plain_within(value):
-        found["value"] = data_text(value)  # a schema as a text is one, too
+        found["value"] = data_text(value)  # a schema given as text is also one
     elif isinstance(value, str):
         found["value"] = escape(value)
     elif isinstance(value, list) and scorer["type"] == "contains":
@@ -292,7 +292,7 @@ def _assertion(
 
 
 def _like(scorer: Mapping[str, Any], item: Any, values: Any) -> dict[str, Any] | None:
-    """Return the assertion that is like a scorer, with its value as data; None if there is none."""
+    """Return the assertion that corresponds to a scorer, with its value as data; None if there is none."""
     kind, config = scorer["type"], scorer.get("config") or {}
     case = "i" if config.get("ignoreCase") else ""
     if kind == "contains":

@@ -1,4 +1,4 @@
-"""Published agents, with what is needed to write them in another format."""
+"""Published agents, with the data for writing them in another format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS: Final = {
     "presencePenalty": "presence_penalty",
     "stopSequences": "stop",
 }
-"""The settings of models whose names are others elsewhere."""
+"""The settings of models that have other names elsewhere."""
 _LEFT_OUT: Final = (
     "tools",
     "agents",
@@ -47,9 +47,9 @@ class Text:
 
     content: str
     block_id: str | None = None
-    """The prompt block that it is."""
+    """The id of its prompt block."""
     is_literal: bool = False
-    """Whether nothing is filled in."""
+    """Whether it has no placeholders."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Published:
     model: Mapping[str, Any] | None
     settings: Mapping[str, Any]
     extra: Mapping[str, Any]
-    """What the import kept in the metadata."""
+    """The data that the import stored in the metadata."""
     tags: Sequence[str]
     cases: Sequence[Case]
     scorers: Mapping[str, Mapping[str, Any]]
@@ -84,7 +84,7 @@ class Published:
 
 @dataclass
 class Reader:
-    """Reads agents as they are published, and notes what no format has."""
+    """Reads published agents, and notes parts that no format has."""
 
     client: Client
     losses: Collection = field(default_factory=lambda: Collection("export"))
@@ -145,7 +145,7 @@ class Reader:
                 yield Text(content=found["content"], block_id=block.get("id"))
 
     def _messages(self, agent_id: str) -> list[tuple[int, str, str]]:
-        """Return the messages that an import made prompt blocks of, in their order."""
+        """Return the messages that an import turned into prompt blocks, in their order."""
         prefix = f"{agent_id}/messages/"
         found = []
         for block in self.client.iter_stored_prompt_blocks(search=prefix, status="published"):
@@ -155,7 +155,7 @@ class Reader:
         return sorted(found)
 
     def _first_variant(self, value: Any, name: str, agent_id: str) -> Any:
-        """Return a value, of variants the first."""
+        """Return a value; of variants, the first."""
         if not isinstance(value, list):
             return value
         self.lose("variants", agent_id, f"Of the variants of {name} only the first is exported.")
@@ -180,7 +180,7 @@ class Reader:
 
 
 def rewritten(text: Text, write: Callable[[str, str | None], str], plain: Callable[[str], str]) -> str:
-    """Return a text whose placeholders are written by `write(path, fallback)`, and all else by `plain`."""
+    """Return a text whose placeholders are written by `write(path, fallback)`, and other text by `plain`."""
     if text.is_literal:
         return plain(text.content)
     named = placeholders(text.content)
@@ -197,8 +197,8 @@ def arrange_messages(
 ) -> list[dict[str, str]]:
     """Return messages in the order of the prompt that they were imported from, so that they stay the same.
 
-    `others` have their numbers there. The texts of the system come where there is room, and then what `fill`
-    returns: a message that an import leaves out.
+    `others` have their original numbers. System texts fill the gaps, and then the result of `fill`: a message
+    that an import omits.
     """
     placed = {number: {"role": role, "content": content} for number, role, content in others}
     pending = [{"role": "system", "content": content} for content in systems]
@@ -218,9 +218,9 @@ def arrange_messages(
 def with_question(
     systems: Sequence[str], others: Sequence[tuple[int, str, str]], question: str
 ) -> list[dict[str, str]]:
-    """Return messages with that of the user which is the input: in the first gap, or at the end.
+    """Return messages with the user's input: in the first gap, or at the end.
 
-    Where there are other messages of a user and no gap, there is none.
+    If there are other user messages and no gap, it is not added.
     """
     questions = iter([{"role": "user", "content": question}])
     found = arrange_messages(systems, others, lambda: next(questions, None))
@@ -230,7 +230,7 @@ def with_question(
 
 
 def curly(text: Text, reader: Reader, where: str) -> str:
-    """Return a text for a language that fills in `{{name}}` and knows nothing else; note what is lost."""
+    """Return a text for a language that only fills in `{{name}}`; note losses."""
 
     def write(path: str, fallback: str | None) -> str:
         if fallback is not None:

@@ -1,4 +1,4 @@
-"""Agents from prompts: their versions, the blocks that messages become, their models and settings."""
+"""Agents from prompts: their versions, the blocks made from messages, their models and settings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "stop": "stopSequences",
     "stop_sequences": "stopSequences",
 }
-"""By the name with underscores; names in camelCase are the same."""
+"""The settings by their names with underscores; names in camelCase are equivalent."""
 _WHOLE: Final = {"maxOutputTokens", "topK", "seed"}
 _PROVIDERS: Final = (
     (re.compile(r"(?:ft:)?(?:gpt-|chatgpt-|o[134](?:-|$))"), "openai"),
@@ -100,17 +100,17 @@ _NO_CHAT: Final = frozenset(
         *("text-classification", "token-classification", "transcription", "tts", "video", "voice"),
     }
 )
-"""Segments of promptfoo's providers that are followed by the name of something else than a model of texts."""
+"""Segments of promptfoo's providers that are followed by the name of a model for other things than text."""
 _WAYS: Final = frozenset(
     {"chat", "responses", "messages", "completion", "converse", "text", "text-generation"}
 )
-"""Segments of promptfoo's providers that say how the model is asked; `openai-chat` is a provider of ours."""
+"""Segments of promptfoo's providers for the API of the model; `openai-chat` is one of our providers."""
 _PREFIX: Final = re.compile(r"(?!ft:)([A-Za-z][A-Za-z0-9_-]*)([/:])(?=[^/])")
 _NO_NAME: Final = re.compile(r"://|\s|[\x00-\x1f\x7f-\x9f]")
 
 
 def settings_in(members: Members) -> dict[str, Any]:
-    """Take the settings of a model; a member that is none, or has a value that is none, is left."""
+    """Take the settings of a model; other members and invalid values are left."""
     settings: dict[str, Any] = {}
     for name in members.names():
         ours = SETTINGS.get(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
@@ -125,7 +125,7 @@ def settings_in(members: Members) -> dict[str, Any]:
 def model_from(
     name: Any, collection: Collection, where: str, *, provider: Any = None
 ) -> dict[str, Any] | None:
-    """Return the model by provider and name; None, which is noted, if they are not known.
+    """Return the model by provider and name; None, with a note, if unknown.
 
     Providers that have another name in the source are translated.
     """
@@ -152,12 +152,12 @@ def model_from(
 
 
 def without_place(name: Any, model: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what `metadata.import` keeps of the name of a model: all of it, if there is no model."""
+    """Return the part of a model's name for `metadata.import`: all of it, if there is no model."""
     return {"model": name} if model is None and name not in (None, "") else {}
 
 
 def with_model(config: Config, model: dict[str, Any] | None, settings: Mapping[str, Any]) -> Config:
-    """Return the configuration of an agent with its model and settings, where there are any."""
+    """Return the configuration of an agent with its model and settings, if any."""
     more: Config = {} if model is None else {"model": model}
     if settings:
         more["defaultOptions"] = {"modelSettings": dict(settings)}
@@ -165,9 +165,9 @@ def with_model(config: Config, model: dict[str, Any] | None, settings: Mapping[s
 
 
 def _split(text: str) -> tuple[str | None, str, str]:
-    """Return the provider in `openai/gpt-4o` or `openai:chat:gpt-4o`, the name, and why it is no model.
+    """Return the provider in `openai/gpt-4o` or `openai:chat:gpt-4o`, the name, and why it is not a model.
 
-    A prefix with a colon is a provider if it is a known one: names of models can have colons, too.
+    A prefix with a colon is a provider only if it is known, because names of models can also have colons.
     """
     match = _PREFIX.match(text)
     if match is None:
@@ -187,7 +187,7 @@ def _split(text: str) -> tuple[str | None, str, str]:
 
 
 def _fitting(name: str, value: Any) -> Any:
-    """Return a value as the setting takes it, or None."""
+    """Return a value in the form of the setting, or None."""
     if name == "stopSequences":
         listed = [value] if isinstance(value, str) else value
         ok = isinstance(listed, list) and all(isinstance(entry, str) for entry in listed)
@@ -208,11 +208,11 @@ TITLES: Final[Mapping[str, str]] = {
     "mlflow": "MLflow",
     "langsmith": "LangSmith",
 }
-"""The systems as they write themselves."""
+"""The names of the systems in their own spelling."""
 
 
 class About(TypedDict, total=False):
-    """What is known of a version besides its text."""
+    """The data of a version besides its text."""
 
     number: str
     message: str
@@ -220,7 +220,7 @@ class About(TypedDict, total=False):
     model: dict[str, Any] | None
     settings: Mapping[str, Any]
     extra: Mapping[str, Any]
-    """What has no place in a configuration; that of the newest version is kept."""
+    """Data without a place in a configuration; that of the newest version is stored."""
     live: bool
     """Whether it is the published one in the source."""
     more: Config
@@ -229,7 +229,7 @@ class About(TypedDict, total=False):
 
 @dataclass
 class Extras:
-    """What has no place in the versions of a resource: of the newest, and of earlier ones that differ."""
+    """Data without a place in the versions of a resource: of the newest, and of earlier ones that differ."""
 
     collection: Collection
     name: str
@@ -238,7 +238,7 @@ class Extras:
     _earlier: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
 
     def add(self, number: str | None, extra: Mapping[str, Any]) -> None:
-        """Add what a version has, which is newer than those before it."""
+        """Add the data of a version, which is newer than those before it."""
         if lost := {name: value for name, value in self._newest.items() if extra.get(name) != value}:
             message = f"Of an earlier version left out: {', '.join(lost)}. metadata.import has what it says."
             self.collection.lose("earlier_version", self.name, message)
@@ -246,7 +246,7 @@ class Extras:
         self._newest, self._number = extra, number
 
     def all(self) -> dict[str, Any]:
-        """Return what `metadata.import` keeps."""
+        """Return the data for `metadata.import`."""
         return {**self._newest, **({"earlierVersions": self._earlier} if self._earlier else {})}
 
 
@@ -262,11 +262,11 @@ class AgentReader:
     """The name for people, if it is another."""
     description: str | None = field(default=None, kw_only=True)
     more_names: Sequence[str] = field(default=(), kw_only=True)
-    """Names of variables in data that fills the prompt in."""
+    """Names of variables in data for the prompt."""
     is_path: bool = field(default=False, kw_only=True)
     """Whether the name is the path of a file, which is the id if it can be one."""
     dropped_variables: Sequence[str] = field(default=(), init=False)
-    """The names, in the source, of the variables in the message that is left out."""
+    """The names, in the source, of the variables in the omitted message."""
     _snapshots: list[Snapshot] = field(default_factory=list, init=False)
     _blocks: dict[str, list[Snapshot]] = field(default_factory=dict, init=False)
     _published: int | None = field(default=None, init=False)
@@ -286,7 +286,7 @@ class AgentReader:
         return bool(self._snapshots)
 
     def add(self, messages: Sequence[Message], **about: Unpack[About]) -> None:
-        """Add a version, unless there is no text in it."""
+        """Add a version, unless it has no text."""
         number = about.get("number") or None
         where = self.name if number is None else f"{self.name} v{number}"
         texts = list_texts(messages)
@@ -348,7 +348,7 @@ class AgentReader:
         return f"{(self.title or self.name).strip()}{more}"
 
     def describe_version(self, number: str | None, message: str) -> str:
-        """Return the message of a version: where it comes from, and what was said there."""
+        """Return the message of a version: its origin, and its original message."""
         return change_message(self.collection, self.name, number, message)
 
 
@@ -361,7 +361,7 @@ def change_message(collection: Collection, name: str, number: str | None, messag
 
 
 def read_number(version: Any, file: str) -> tuple[int, int, str]:
-    """Return what the versions of a prompt are ordered by: their numbers; raises `Unreadable`."""
+    """Return the sort key of the versions of a prompt: their numbers; raises `Unreadable`."""
     number = version.get("version") if isinstance(version, dict) else None
     if isinstance(number, bool) or not isinstance(number, int | str) or str(number).strip() == "":
         raise Unreadable(f"{shown(file)} has a version without a number.")

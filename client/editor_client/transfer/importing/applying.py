@@ -1,4 +1,4 @@
-"""Make what a plan says: drafts, gathered in a release. Nothing goes live, and twice is once."""
+"""Apply a plan: make drafts, gathered in a release. Nothing goes live, and repeating it changes nothing."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ MADE: Final = {"create", "update"}
 
 @dataclass
 class Report:
-    """What was made, and what could not be, in lines for people."""
+    """The results and the failures, in lines for people."""
 
     lines: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     refused: bool = False
-    """Whether the server has refused something."""
+    """Whether the server has refused a request."""
 
 
 @dataclass
 class Application:
-    """A plan that is applied."""
+    """The application of a plan."""
 
     client: Client
     plan: Mapping[str, Any]
     report: Report = field(default_factory=Report)
     _unmade: set[str] = field(default_factory=set, init=False)
-    """The ids of what could not be made."""
+    """The ids of resources that could not be made."""
 
     def run(self, title: str | None = None) -> Report:
-        """Make the drafts and the release; what was made before is left as it is."""
+        """Make the drafts and the release; earlier results are unchanged."""
         items: list[NewReleaseItem] = []
         for action in self.plan["resources"]:
             if action["action"] in UNMADE:
@@ -156,7 +156,7 @@ class Application:
                 self._note_refusal(about, error)
 
     def _unmade_scorers(self, planned: Mapping[str, Any]) -> set[str]:
-        """Return the scorers of a dataset that could not be made, and note that it does without them."""
+        """Return the scorers of a dataset that could not be made, and note that it lacks them."""
         named = {
             *planned["settings"].get("scorerIds", ()),
             *(scorer_id for item in planned["items"] for scorer_id in item.get("scorerIds", ())),

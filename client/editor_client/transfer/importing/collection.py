@@ -1,4 +1,4 @@
-"""What a reader has found: resources, datasets, and every loss in words, such as unknown members and keys."""
+"""The result of a reader: resources, datasets, and every loss in words, such as unknown members and keys."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Config = dict[str, Any]
 MAX_LOSSES: Final = 1_000
 MAX_SHOWN: Final = 60
 MAX_ID: Final = 150
-"""The maximum length of an id that is made of a name: what is added to it has to fit, too."""
+"""The maximum length of an id made from a name, with room for a suffix."""
 _SHORTENED: Final = 140
 _JOINERS: Final = "\u200c\u200d"
-"""They are invisible, and parts of what people see: of emoji, and of words in Persian or Hindi."""
+"""Invisible characters that are parts of visible ones: of emoji, and of words in Persian or Hindi."""
 
 
 class Unreadable(Exception):
-    """A source cannot be read, or breaks a limit; the message says where and why."""
+    """A source cannot be read, or exceeds a limit; the message has the place and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Something of the source that is not in the editor as it was, or not at all."""
+    """A part of the source that is changed or missing in the editor."""
 
     code: str
     where: str
@@ -51,7 +51,7 @@ class Snapshot:
     config: Config
     message: str
     number: str | None = None
-    """The number that the source gives it, if it keeps versions."""
+    """Its number in the source, if that has versions."""
     labels: Sequence[str] = ()
 
 
@@ -65,9 +65,9 @@ class Resource:
     """The name in the source, which `metadata.origin` keeps."""
     snapshots: Sequence[Snapshot]
     published: int | None = None
-    """Which of the snapshots is live in the source; None if it does not say."""
+    """The live snapshot in the source; None if unknown."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What has no place of its own: it becomes `metadata.import`."""
+    """Data without its own place, for `metadata.import`."""
     tags: Sequence[str] = ()
 
 
@@ -82,16 +82,16 @@ class Dataset:
     agent_ids: Sequence[str] = ()
     """The agents whose prompts the items were written for."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What has no place of its own: it becomes `metadata.import`."""
+    """Data without its own place, for `metadata.import`."""
     source_name: str = ""
-    """The name in the source, which `metadata.origin` keeps, if it is another one."""
+    """The name in the source, for `metadata.origin`, if it differs."""
     stored_name: str = ""
     """The name in the editor, with the prefix of the import."""
 
 
 @dataclass
 class Collection:
-    """Everything that a source holds."""
+    """The content of a source."""
 
     system: str
     resources: list[Resource] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Collection:
             self.losses.append(loss)
 
     def all_losses(self) -> list[Loss]:
-        """Return the losses, and how many are not listed."""
+        """Return the losses, and the number of unlisted ones."""
         if not self._unlisted:
             return self.losses
         return [*self.losses, Loss(code="more", where="", message=f"{self._unlisted} more are not listed.")]
@@ -121,7 +121,7 @@ class Collection:
     def id_for(self, name: str, kind: Kind, *, is_path: bool = False) -> str:
         """Return the id of a resource of this name: the same for the same name, another for every other.
 
-        The path of a file is the id as it stands, if it can be one.
+        The path of a file is the id unchanged, if it is valid.
         """
         wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else make_id(name)
         if self._names.setdefault((kind, wanted), name) == name:
@@ -132,11 +132,11 @@ class Collection:
         return renamed
 
     def mark(self) -> tuple[int, int]:
-        """Return how much there is, so that `attach` knows what a part of the source has added."""
+        """Return the current size, so that `attach` knows the additions of a part of the source."""
         return len(self.resources), len(self.datasets)
 
     def attach(self, extra: Mapping[str, Any], since: tuple[int, int], where: str) -> None:
-        """Keep what belongs to no single thing with what was added since: a dataset, or the resources."""
+        """Attach shared data to the additions since a mark: to a dataset, or to the resources."""
         resources, datasets = since
         if not extra:
             return
@@ -151,7 +151,7 @@ class Collection:
                 self.resources[place] = replace(made, extra=self.fitting({**extra, **made.extra}, where))
 
     def fitting(self, extra: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return those members that have a place in the metadata, and note the others as lost."""
+        """Return the members that fit into the metadata, and note the others as lost."""
         kept: dict[str, Any] = {}
         size = 0
         for name, value in extra.items():
@@ -208,7 +208,7 @@ def a_text(value: Any) -> str:
 
 
 def shown(text: object) -> str:
-    """Return a text of a source as messages show it: one short line, without control characters."""
+    """Return a text of a source for messages: one short line, without control characters."""
     line = clipped(str(text), 4 * MAX_SHOWN)
     safe = "".join(
         character if character.isprintable() or character in _JOINERS else repr(character)[1:-1]
@@ -229,7 +229,7 @@ _KEY: Final = re.compile(
     r"|connection_?string|private_?key|client_?secret|cookies?|dsn)"
 )
 _VALUE: Final = re.compile(
-    # What is read in vain is bounded: a text of beginnings would take quadratic time.
+    # Lookaheads are bounded: a text of many beginnings would take quadratic time.
     r"\b(?:sk|pk|rk)-(?=[A-Za-z_-]{0,100}[0-9])[A-Za-z0-9_-]{16,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}|\bhf_[A-Za-z0-9]{20,}"
@@ -242,7 +242,7 @@ _VALUE: Final = re.compile(
 def remove_credentials(value: Any, collection: Collection, where: str, *, by_name: bool = True) -> Any:
     """Return a JSON value without credentials, and note where each was.
 
-    `by_name` looks at the names of members, too: not for data such as the variables of a test.
+    `by_name` also checks the names of members; not for data such as the variables of a test.
     """
     if isinstance(value, str):
         return _in_text(value, collection, where)
@@ -279,7 +279,7 @@ UNKNOWN: Final = "unknown_member"
 
 
 class Members:
-    """The members of an object; those of anything else than an object are none, and the value is left."""
+    """The members of an object; any other value has none and is left."""
 
     def __init__(self, value: Any, collection: Collection, where: str) -> None:
         self.collection = collection
@@ -294,7 +294,7 @@ class Members:
         return name in self._left
 
     def names(self) -> list[str]:
-        """Return the names of the members that are left."""
+        """Return the names of the remaining members."""
         return list(self._left)
 
     def peek(self, name: str) -> Any:
@@ -306,7 +306,7 @@ class Members:
         return self._left.pop(name, default)
 
     def skip(self, *names: str) -> None:
-        """Take members that say nothing about a prompt, such as the time of an answer."""
+        """Take members that are irrelevant to a prompt, such as the time of an answer."""
         for name in names:
             self._left.pop(name, None)
 
@@ -336,7 +336,7 @@ class Members:
         return value
 
     def objects(self, name: str) -> list[dict[str, Any]]:
-        """Take the objects in a list; what else is in it is left."""
+        """Take the objects in a list; other entries are left."""
         listed = self.take_list(name)
         found = [entry for entry in listed if isinstance(entry, dict)]
         if others := [entry for entry in listed if not isinstance(entry, dict)]:
@@ -344,9 +344,9 @@ class Members:
         return found
 
     def left(self, *, code: str = UNKNOWN, by_name: bool = True) -> dict[str, Any]:
-        """Return what was not taken, without credentials, and note each member as a loss.
+        """Return the remaining members, without credentials, and note each as a loss.
 
-        `by_name` is whether the names of members tell credentials, as `credentials.without` has it.
+        `by_name` is as in `remove_credentials`.
         """
         given = {name: value for name, value in self._left.items() if value is not None}
         kept: dict[str, Any] = remove_credentials(given, self.collection, self.where, by_name=by_name)

@@ -1,4 +1,4 @@
-"""Datasets from test cases: compared by the external ids of their items, which are made of the content."""
+"""Datasets from test cases, compared by the external ids of their items, which are made from the content."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Changed(Unreadable):
 def plan_dataset(
     client: Client, dataset: Dataset, collection: Collection, workspace_id: str, source: str
 ) -> dict[str, Any]:
-    """Return what would be made of a dataset: all of it, or the items, scorers and targets that are missing.
+    """Return the plan for a dataset: all of it, or the missing items, scorers and targets.
 
-    What is there and not in the source stays, and the plan says so. `source` tells the places of files apart:
-    a dataset of the same name from another place, with none of these items, is that of another source.
+    Entries that are only in the editor stay, and the plan lists them. `source` distinguishes the places of
+    files: a dataset of the same name from another place, with none of these items, belongs to another source.
     """
     there = find_dataset(client, dataset.stored_name, workspace_id)
     origin = {
@@ -80,9 +80,9 @@ def plan_dataset(
 def apply_dataset(
     client: Client, planned: Mapping[str, Any], workspace_id: str, unmade: Container[str] = ()
 ) -> bool:
-    """Make a dataset and its items, as far as they are missing; return whether there was anything to do.
+    """Make a dataset and its items, as far as they are missing; return whether anything was made.
 
-    `unmade` are the scorers that could not be made: the dataset does without them. Raises `Changed`.
+    `unmade` are the scorers that could not be made, which the dataset then lacks. Raises `Changed`.
     """
     there = find_dataset(client, planned["name"], workspace_id)
     settings: dict[str, Any] = dict(planned["settings"])
@@ -94,7 +94,7 @@ def apply_dataset(
     is_new = there is None
     if there is None:
         new: Any = {name: value for name, value in settings.items() if value is not None}
-        # With the origin from the beginning: an import that is interrupted goes on.
+        # With the origin from the beginning, so that an interrupted import can continue.
         new |= {"name": planned["name"], "workspaceId": workspace_id, "metadata": metadata}
         there = client.create_dataset(**new)
     elif not _belongs_to(there, planned["origin"]):
@@ -152,7 +152,7 @@ def _select_accepted(
     dataset: Dataset,
     collection: Collection,
 ) -> list[Mapping[str, Any]]:
-    """Return the items that the dataset accepts, by its schemas, too; the others are noted."""
+    """Return the items that the dataset and its schemas accept; the others are noted."""
     accepted: list[Mapping[str, Any]] = []
     for batch in _batches(items):
         # The scorers are made by the same plan.
@@ -196,9 +196,9 @@ def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:
 
 MAX_ITEMS: Final = dataset_items.MAX_ITEMS
 MAX_ITEM: Final = dataset_items.MAX_ITEM - 6 * 1024
-"""The maximum size of an item, with what is added to it."""
+"""The maximum size of an item, including additions."""
 IMPORT: Final = "import"
-"""The member of metadata with what the editor has no place for."""
+"""The member of metadata for data that the editor has no place for."""
 
 
 @dataclass
@@ -209,9 +209,9 @@ class Cases:
     name: str
     """The name of the dataset."""
     needed: Container[str] = ()
-    """The variables that the instructions have; the names in the source."""
+    """The variables in the instructions, by their names in the source."""
     dropped: Sequence[str] = ()
-    """The variables of a message that is left out: a single one is the input."""
+    """The variables of an omitted message: a single one is the input."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Our names of variables that cannot keep theirs."""
     items: list[dict[str, Any]] = field(default_factory=list, init=False)
@@ -228,8 +228,8 @@ class Cases:
     ) -> None:
         """Add an item with these values of variables; of the further `members` those that are not None.
 
-        `left` is what the editor has no place for: the member `import` of the metadata. `external` is the
-        external id, which is otherwise made of the content.
+        `left` is data that the editor has no place for: the member `import` of the metadata. `external` is
+        the external id, by default made from the content.
         """
         asked = self.dropped[0] if len(self.dropped) == 1 else "input"
         item: dict[str, Any] = {"input": given.get(asked, dict(given))}
@@ -268,7 +268,7 @@ class Cases:
         self.items.append({**item, "externalId": external or external_id(item, self._seen)})
 
     def _metadata(self, metadata: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, Any]:
-        """Return metadata as the editor takes it, with what has no place elsewhere as the member `import`."""
+        """Return metadata in the editor's form, with data that has no other place as the member `import`."""
         kept, more = dict(metadata), dict(left)
         while (refused := dataset_items.metadata_problem(kept)) is not None:
             name = refused.field.removeprefix("metadata.")

@@ -1,4 +1,4 @@
-"""Reading files of others: only within the named path, within limits, and as plain values.
+"""Reading files from outside: only within the named path, within limits, and as plain values.
 
 Nothing of a file is executed, no address is followed, and no reference leaves the folder.
 """
@@ -48,8 +48,8 @@ def yaml_files() -> ModuleType:
 def parse_yaml(text: str, name: str) -> Any:
     """Return the value of a YAML text.
 
-    Raises `Unreadable` for what is no YAML, has tags, repeated keys or too many aliases, or has values that
-    JSON does not have; `MissingExtra` without PyYAML.
+    Raises `Unreadable` for invalid YAML, tags, repeated keys, too many aliases, and values that JSON does not
+    have, and `MissingExtra` without PyYAML.
     """
     files = yaml_files()
     if len(text) > MAX_TEXT:
@@ -64,9 +64,9 @@ MAX_FILE: Final = 16 * 1024 * 1024
 MAX_TOTAL: Final = 64 * 1024 * 1024
 MAX_FILES: Final = 2_000
 MAX_COLUMNS: Final = 1_000
-"""How many columns a table may have: each row that is shorter has all of them."""
+"""The maximum number of columns of a table; shorter rows are filled up."""
 MAX_REPAIRS: Final = 500
-"""How many lines of all files may have characters that are replaced."""
+"""The maximum number of lines with replaced characters, over all files."""
 _NUL: Final = "a NUL character"
 _HALF: Final = "half of a surrogate pair"
 _PAIR_OR_ESCAPE: Final = re.compile(
@@ -77,11 +77,11 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 @dataclass
 class Documents:
-    """The named path: a file, or a folder; what it refers to is read from the same folder alone."""
+    """The named path: a file or a folder; references are read only from the same folder."""
 
     path: Path
     repairs: dict[tuple[str, int, str], None] = field(default_factory=dict, repr=False)
-    """The files and lines of what was replaced because JSON and the editor cannot hold it, in order."""
+    """The files and lines of replaced characters that JSON and the editor cannot represent, in order."""
     _read: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class Documents:
 
     @property
     def folder(self) -> Path:
-        """The folder that no reference leaves."""
+        """The folder that references must not leave."""
         return self.path if self.path.is_dir() else self.path.parent
 
     def files(self, endings: Sequence[str]) -> list[Path]:
@@ -204,7 +204,7 @@ class Documents:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """Return the value of a JSON text; raises `Unreadable` for what is not exact JSON."""
+    """Return the value of a JSON text; raises `Unreadable` unless it is exact JSON."""
     try:
         return canonical.parse(text)
     except Invalid as error:
@@ -214,9 +214,8 @@ def parse_json(text: str, name: str) -> Any:
 def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[dict[str | None, Any]]:
     """Yield the rows of a table with a header, with any separator; raises `Unreadable`.
 
-    As with `csv.DictReader`, the cells that a row has more than the header are under None, and those that it
-    lacks are None; cells below an empty name are under None, too. The names that are known tell which
-    separator is right.
+    As with `csv.DictReader`, the cells of a row beyond the header are under None, and missing ones are None;
+    cells below an empty name are also under None. Known names determine the separator.
     """
     try:
         table = tables.read(text, is_known=is_known)
@@ -260,8 +259,8 @@ def split_head(
 ) -> FrontMatter:
     """Return the parts of a file; one without a head is a body. Raises `Unreadable`.
 
-    Empty lines may stand before the head; `with_comments`, lines that begin with `#`, too. The head is
-    between the first two lines that are a `marker`.
+    Empty lines may precede the head; `with_comments`, also lines that begin with `#`. The head is between the
+    first two lines that are a `marker`.
     """
     text = text.replace("\r\n", "\n")
     lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
@@ -283,17 +282,17 @@ def split_head(
 
 
 def note_unresolved(text: str, collection: Collection, where: str, first_line: int = 1) -> None:
-    """Note what the source would read from the environment or from a file: here it stays as text."""
+    """Note references of the source to the environment or to files, which stay as text here."""
     for match in _UNRESOLVED.finditer(text):
         line = first_line + text.count("\n", 0, match.start())
         collection.lose("not_resolved", where, f"{shown(match[0])} stays as text.", line)
 
 
 def messages_in(file: FrontMatter, tag: re.Pattern[str], role: str) -> list[Message]:
-    """Return the messages of a body; what stands before the first tag is of this role.
+    """Return the messages of a body; the text before the first tag has this role.
 
-    The group `role` of a tag names that of the message after it; a tag without is the place of a history.
-    The group `about`, if there is one, is what else a tag says of the message.
+    The group `role` of a tag is the role of the message after it; a tag without one is the place of a
+    history. The group `about`, if present, has further data of the message.
     """
     found: list[Message] = []
     start = 0
@@ -315,9 +314,9 @@ def messages_in(file: FrontMatter, tag: re.Pattern[str], role: str) -> list[Mess
 
 MAX_REQUESTS: Final = 5_000
 SECONDS: Final = 30
-"""How long a silence may last."""
+"""The maximum seconds of silence."""
 MAX_SECONDS: Final = 120
-"""How long an answer may take."""
+"""The maximum seconds for an answer."""
 _LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
 
 

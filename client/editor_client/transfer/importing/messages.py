@@ -1,8 +1,8 @@
 """Chat prompts: an agent has instructions and no messages.
 
-What is said by the system or the developer becomes instructions. One more message of a user that consists of
-variables is what an application sends anyway, and is left out. Every other message becomes a prompt block of
-its own. All of this is noted.
+Messages of the system or the developer become instructions. A single user message that consists of variables
+is the application's input and is omitted. Every other message becomes a separate prompt block. All of this is
+noted.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Language = Literal["curly", "mustache", "f-string", "jinja2", "handlebars", "non
 LOGIC: Final = "template_logic"
 _PATH: Final = re.compile(PATH)
 _BETWEEN: Final = " .-"
-"""What a name in another system can have besides letters that ours cannot have."""
+"""The characters in names of other systems that our names cannot have."""
 _LITERAL: Final = re.compile(r"'[^'\\{}]*+'|\"[^\"\\{}]*+\"|'[{}]'")
-"""A text that Jinja and Nunjucks print as it is; exports for promptfoo write `{{ '{' }}` for a brace."""
+"""A text that Jinja and Nunjucks print unchanged; exports for promptfoo write `{{ '{' }}` for a brace."""
 _WORDS: Final = frozenset(
     {"else", "this", "loop", "self", "super", "caller", "true", "false", "none", "null", "undefined"}
     | {"True", "False", "None"}
 )
-"""Words of template languages, which are no variables."""
+"""Words of template languages, which are not variables."""
 _CLOSERS: Final = {"{%": "%}", "{#": "#}", "{{{": "}}}", "{{!--": "--}}", "{{": "}}"}
 _SPELLED: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a template: text, a variable, or logic, as it stands in the source."""
+    """A part of a template: text, a variable, or logic, as written in the source."""
 
     kind: Literal["text", "variable", "logic", "literal"]
     source: str
@@ -57,12 +57,12 @@ def pieces(text: str, language: Language) -> Iterator[Piece]:
 
 
 def variables(text: str, language: Language) -> set[str]:
-    """Return the names of the variables in a template, as the source spells them."""
+    """Return the names of the variables in a template, in the source's spelling."""
     return {piece.name for piece in pieces(text, language) if piece.kind == "variable"}
 
 
 def rename_variables(names: Iterable[str]) -> dict[str, str]:
-    """Return our name for each name that cannot stay as it is; no two names become one."""
+    """Return our name for each name that cannot be kept; names stay distinct."""
     found = sorted(set(names))
     taken = {name for name in found if is_path(name)}
     changes: dict[str, str] = {}
@@ -85,7 +85,7 @@ def rename_variables(names: Iterable[str]) -> dict[str, str]:
 
 
 def is_path(name: str) -> bool:
-    """Return whether a name is a path in a context as it stands."""
+    """Return whether a name is a valid path in a context."""
     return _PATH.fullmatch(name) is not None and all(name.split("."))
 
 
@@ -106,7 +106,7 @@ class Translator:
         more: Iterable[str] = (),
         where: str = "",
     ) -> Translator:
-        """Return the translator for these texts; `more` are names in data that fills them in."""
+        """Return the translator for these texts; `more` are names in data for them."""
         found = {name for text in texts for name in variables(text, language)}
         names = rename_variables([*found, *more])
         for name, ours in names.items():
@@ -118,9 +118,9 @@ class Translator:
         return self.names.get(name, name)
 
     def text(self, text: str, where: str, first_line: int = 1) -> str:
-        """Return the template in our language, and note what is left as it was.
+        """Return the template in our language, and note unchanged parts.
 
-        Where the result has a placeholder that is none in the source, that is noted, too.
+        Placeholders of the result that are plain text in the source are also noted.
         """
         result: list[str] = []
         meant: list[str] = []
@@ -149,7 +149,7 @@ class Translator:
 
 
 def only_variables(text: str, language: Language) -> list[str] | None:
-    """Return the names of the variables if there is nothing else in a text, otherwise None."""
+    """Return the names of the variables if a text consists of them, otherwise None."""
     found = list(pieces(text, language))
     if any(piece.kind != "variable" and piece.source.strip() for piece in found):
         return None
@@ -157,7 +157,7 @@ def only_variables(text: str, language: Language) -> list[str] | None:
 
 
 def _placeholder(piece: Piece, ours: str) -> str:
-    """Return a variable as our placeholder; one that is ours already stays as it is written."""
+    """Return a variable as our placeholder; one in our form is unchanged."""
     if piece.name == ours and [path for path, _ in placeholders(piece.source)] == [ours]:
         return piece.source if not piece.source.startswith("{{{") else f"{{{{ {ours} }}}}"
     return f"{{{{ {ours} }}}}"
@@ -242,15 +242,15 @@ class Part(NamedTuple):
     """A part of a message in which references are resolved."""
 
     text: str
-    """The text, or that to which it refers."""
+    """The text, or the text to which it refers."""
     block_id: str | None = None
     """The prompt block to which it refers."""
     note: str = ""
-    """What is lost, if a text was pasted in the place of a reference."""
+    """The loss, if a text was pasted in place of a reference."""
 
 
 class Input(NamedTuple):
-    """The message that an application sends anyway: it consists of variables."""
+    """The message that is the application's input: it consists of variables."""
 
     number: int
     variables: Sequence[str]
@@ -258,7 +258,7 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message of a chat prompt; without a text for a placeholder, whose name is the text's stead."""
+    """A message of a chat prompt; for a placeholder its name replaces the text."""
 
     role: str
     text: str | None
@@ -268,9 +268,9 @@ class Message:
     parts: Sequence[Part] = ()
     """The parts, if the text has references."""
     left: Mapping[str, Any] = field(default_factory=dict)
-    """What the editor has no place for."""
+    """Data that the editor has no place for."""
     is_dropped: bool = False
-    """Whether it is no message with a text, so that only what is left of it is kept."""
+    """Whether it is not a message with a text, so that only its other data is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,11 +281,11 @@ class ChatPrompt:
     blocks: Mapping[str, str] = field(default_factory=dict)
     """The contents of further prompt blocks, by the last part of their names, such as `2-user`."""
     input_variables: Sequence[str] = ()
-    """The names, in the source, of the variables in the message that is left out."""
+    """The names, in the source, of the variables in the omitted message."""
 
 
 def messages_from(value: Any, collection: Collection, where: str) -> list[Message]:
-    """Return the messages in a list of `{role, content}`; what is no message, or no text, is noted."""
+    """Return the messages in a list of `{role, content}`; other entries and contents are noted."""
     found = []
     for number, entry in enumerate(value if isinstance(value, list) else [value], 1):
         members = Members(entry, collection, f"{where}, message {number}")
@@ -319,18 +319,18 @@ def _message(members: Members) -> Message:
 
 
 def collect_left(messages: Sequence[Message]) -> dict[str, Any]:
-    """Return what is left of messages, by their numbers."""
+    """Return the remaining data of messages, by their numbers."""
     return {str(number): dict(message.left) for number, message in enumerate(messages, 1) if message.left}
 
 
 def list_texts(messages: Sequence[Message]) -> list[str]:
-    """Return the texts of the messages, with those that they refer to."""
+    """Return the texts of the messages, including referenced ones."""
     texts = [message.text for message in messages if message.text is not None]
     return [*texts, *(part.text for message in messages for part in message.parts)]
 
 
 def chat_prompt(messages: Sequence[Message], translator: Translator, where: str) -> ChatPrompt | None:
-    """Return a chat prompt as instructions and blocks; None, which is noted, if there is no text."""
+    """Return a chat prompt as instructions and blocks; None, with a note, if there is no text."""
     collection, language = translator.collection, translator.language
     numbered = [(number, message) for number, message in enumerate(messages, 1) if message.text is not None]
     for message in messages:
@@ -404,7 +404,7 @@ def _blocks(message: Message, translator: Translator, where: str) -> Blocks:
 
 
 def _inline(message: Message, translator: Translator, where: str) -> str:
-    """Return a message as one text: what it refers to is pasted."""
+    """Return a message as one text, with references pasted."""
     for part in message.parts:
         if part.note or part.block_id is not None:
             lost = part.note or f"The text of {shown(part.block_id)} is pasted: a block has no references."
@@ -425,7 +425,7 @@ def _translate(text: str, translator: Translator, where: str, line: int) -> str:
 
 
 def _read_text(content: Any, collection: Collection, where: str) -> tuple[str | None, list[Any]]:
-    """Return the text of a message, and the parts of it that are no texts, which are noted."""
+    """Return the text of a message, and its other parts, which are noted."""
     if isinstance(content, str) or content is None:
         return content, []
     parts = content if isinstance(content, list) else [content]

@@ -1,4 +1,4 @@
-"""Plan an import: compare it with the editor, ask the server what it would refuse, change nothing."""
+"""Plan an import: compare it with the editor, and let the server check it without changing anything."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from editor_client.transfer.importing.scorers import TO_BE_FILLED_IN, function_n
 
 REFUSED: Final = "refused"
 _NEEDED: Final = frozenset({"name", "instructions", "content", "type"})
-"""Fields without which a resource is not what the source says."""
+"""Fields that a resource must not lose."""
 
 
 class Refusal(NamedTuple):
-    """Why a resource cannot be made, even without the fields that it can do without."""
+    """Why a resource cannot be made, even without its optional fields."""
 
     action: str
     reason: str
@@ -60,11 +60,11 @@ class Judge:
     collection: Collection
     workspace_id: str
     filled_in: set[str] = field(default_factory=set)
-    """The ids of scorers that became code scorers, because the server refuses them as they were."""
+    """The ids of scorers that became code scorers because the server refuses them otherwise."""
     _is_allowed: bool = field(default=True, init=False)
 
     def mend(self, resource: Resource, *, is_there: bool) -> tuple[Resource, Refusal | None]:
-        """Return a resource as the server accepts it, each change noted; or why it accepts none of it.
+        """Return a resource in the form that the server accepts, with each change noted, or a refusal.
 
         `is_there` is whether the id is known to be taken.
         """
@@ -84,7 +84,7 @@ class Judge:
     def _problems(
         self, resource: Resource, snapshot: Snapshot, *, is_there: bool
     ) -> tuple[list[Issue], Refusal | None]:
-        """Return what the server refuses of a version, or why there is no resource of this id."""
+        """Return the fields of a version that the server refuses, or why the id is unavailable."""
         if not self._is_allowed:
             return [], None
         fields = {
@@ -116,7 +116,7 @@ class Judge:
         return [], None
 
     def _without(self, resource: Resource, place: int, issues: list[Issue]) -> Resource | None:
-        """Return a resource without what is refused; None if there is nothing that it can do without."""
+        """Return a resource without the refused fields; None if none of them is optional."""
         snapshot = resource.snapshots[place]
         names = {issue.field.partition(".")[0] for issue in issues}
         if resource.kind == "scorer" and "config" in names:
@@ -138,7 +138,7 @@ class Judge:
         return _with_config(resource, place, config, extra)
 
     def _to_be_filled_in(self, resource: Resource, snapshot: Snapshot, issues: list[Issue]) -> Resource:
-        """Return a `code` scorer in the place of one that the server refuses."""
+        """Return a `code` scorer to replace one that the server refuses."""
         name = function_name(resource.name)
         why = "; ".join(f"{issue.field.removeprefix('config.')} {issue.message}" for issue in issues)
         instead = f"a code scorer stands in its place; register the function {name!r}"
@@ -152,7 +152,7 @@ class Judge:
 
 
 def build_metadata(resource: Resource) -> dict[str, Any]:
-    """Return the metadata with which a resource is made, besides its origin."""
+    """Return the metadata of a new resource, besides its origin."""
     metadata: dict[str, Any] = {"import": dict(resource.extra)} if resource.extra else {}
     if resource.tags:
         metadata["tags"] = list(resource.tags)
@@ -167,20 +167,19 @@ def _with_config(resource: Resource, place: int, config: Config, extra: Mapping[
 
 FORMAT: Final = "editor-import-plan/1"
 ORDER: Final = ("scorer", "promptBlock", "agent")
-"""What is referred to is made before what refers to it."""
+"""The order of kinds: referenced ones are made first."""
 UNMADE: Final = frozenset({"conflict", "refused"})
-"""The actions that make nothing, although something would have to be made."""
+"""The actions that make nothing although the resource is missing."""
 Action = dict[str, Any]
 
 
 def make_plan(
     client: Client, collection: Collection, *, path: str, workspace: str | None = None, prefix: str = ""
 ) -> dict[str, Any]:
-    """Return the plan, as JSON: what would be made, what is equal already, and every loss.
+    """Return the plan as JSON: resources to make, equal ones, and every loss.
 
-    `prefix` is put before all ids and before the names of datasets. What would be made is checked by the
-    server as its creation would be. Raises `Unreadable` if the workspace is not clear, or an id is not valid
-    or there twice.
+    `prefix` is put before all ids and before the names of datasets. The server checks new resources as on
+    creation. Raises `Unreadable` if the workspace is ambiguous, or an id is invalid or repeated.
     """
     names = Counter(f"{resource.kind} {resource.id}" for resource in collection.resources)
     names.update(f"dataset {dataset.name}" for dataset in collection.datasets)
@@ -208,7 +207,7 @@ def make_plan(
             if earlier["kind"] == "promptBlock" and earlier["action"] in UNMADE and earlier["id"] in named
         }
         if taken and action["action"] in {"create", "update"}:
-            # The id of a block that is not made is something else's.
+            # The id of a block that is not made belongs to another resource.
             reason = f"It refers to {shown(min(taken))}, whose id is taken; choose a --prefix."
             conflict: Action = {"versions": [], "published": None, "action": "conflict", "reason": reason}
             action = {**action, **conflict}
@@ -237,7 +236,7 @@ def make_plan(
 
 
 def check_plan(plan: Any) -> Mapping[str, Any]:
-    """Return a plan that is as it was written; raises `Unreadable` for anything else."""
+    """Return an unchanged plan; raises `Unreadable` for anything else."""
     if not isinstance(plan, dict) or plan.get("format") != FORMAT:
         raise Unreadable(f"This is no plan of the form {FORMAT}.")
     content = {name: value for name, value in plan.items() if name != "planDigest"}
@@ -282,9 +281,9 @@ def _referring(config: Config, prefix: str) -> Config:
 def _dataset(
     dataset: Dataset, prefix: str, collection: Collection, unmade: set[str], filled_in: set[str]
 ) -> Dataset:
-    """Return a dataset with the prefix, without scorers that are not made, and with a name that it can have.
+    """Return a dataset with the prefix, without scorers that are not made, and with a valid name.
 
-    Scorers that are to be filled in are not among those that all its items have.
+    Scorers to be filled in are not among those of all its items.
     """
     name = dataset_items.composed_name(prefix + dataset.name)
     if problem := dataset_items.name_problem(name):
@@ -368,7 +367,7 @@ def _labels(snapshot: Snapshot, resource: Resource, collection: Collection) -> l
 def _decision(
     resource: Resource, system: str, there: Remote | None, versions: Sequence[Mapping[str, Any]]
 ) -> tuple[str, str, int]:
-    """Return what to do, why, and from which version on; `there` is in the workspace of the import."""
+    """Return the action, its reason, and the first version to make; `there` is in the import's workspace."""
     if there is None:
         return "create", "", 0
     if canonical.same(_normalize_placeholders(there.newest), _normalize_placeholders(versions[-1]["config"])):
@@ -386,7 +385,7 @@ def _decision(
 
 
 def _normalize_placeholders(config: Config) -> Config:
-    """Return a configuration with its placeholders spelled in one way: `{{ name }}` is `{{name}}`."""
+    """Return a configuration with its placeholders in one spelling: `{{ name }}` becomes `{{name}}`."""
     spelled = dict(config)
     if isinstance(config.get("instructions"), list):
         spelled["instructions"] = [
@@ -400,12 +399,12 @@ def _normalize_placeholders(config: Config) -> Config:
 
 def _normalize_text(template: str) -> str:
     named = placeholders(template)
-    # No text holds NUL.
+    # No text contains NUL.
     return "".join(f"\0{canonical.dump(next(named))}" if filled else text for text, filled in split(template))
 
 
 def _taken(client: Client, resource: Resource, there: Remote | None, workspace_id: str) -> str:
-    """Return why the id cannot be had in the workspace; empty if it can."""
+    """Return why the id is not available in the workspace; empty if it is."""
     if there is not None:
         elsewhere = there.record.workspace_id != workspace_id
         return "The id is taken in another workspace; choose a --prefix." if elsewhere else ""

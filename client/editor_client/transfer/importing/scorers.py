@@ -34,18 +34,18 @@ class Scorers:
 
     collection: Collection
     folder: str
-    """What their names begin with: the name of the prompt or the file."""
+    """The prefix of their names: the name of the prompt or the file."""
     title: str = ""
-    """What their names for people begin with, if that is something else."""
+    """The prefix of their names for people, if different."""
     _made: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
     _functions: dict[str, str] = field(default_factory=dict)
-    """The names of functions that are to be registered, by the digest of what they stand for."""
+    """The names of functions to register, by the digest of their sources."""
 
     def add(
         self, name: str, kind: str, config: Config | None = None, *, source: Any = None, **more: Any
     ) -> str:
-        """Return the id of a scorer with this content; `source` is what it was made of, for the metadata."""
+        """Return the id of a scorer with this content; `source` is its origin, for the metadata."""
         content: Config = {"type": kind, **({} if config is None else {"config": config}), **more}
         digest = canonical.digest([name, content, source])
         if digest in self._made:
@@ -71,9 +71,9 @@ class Scorers:
         return scorer_id
 
     def to_be_filled_in(self, name: str, source: Any, why: str) -> str:
-        """Return the id of a `code` scorer in the place of one that cannot be translated, and note that.
+        """Return the id of a `code` scorer to replace one that cannot be translated, and note that.
 
-        Each different `source` has a function of its own, which is named as Python allows.
+        Each different `source` has its own function, with a valid Python name.
         """
         digest = canonical.digest([name, source])
         if digest in self._functions:
@@ -101,7 +101,7 @@ class Scorers:
         model: Mapping[str, Any] | None,
         source: Any,
     ) -> str | None:
-        """Return the id of a judge; None, which is noted, if its verdicts cannot be those of one."""
+        """Return the id of a judge; None, with a note, if its verdicts are unsuitable."""
         labels = [choice["label"] for choice in choices]
         where = f"{self.folder}/{name}"
         if len(labels) not in CHOICES or len(set(labels)) < len(labels):
@@ -124,9 +124,9 @@ class Scorers:
 
 
 def literal(value: Any, language: Language = "none") -> str | None:
-    """Return a value as a text that a scorer takes literally; None if it would be filled in, or is none.
+    """Return a value as a text that a scorer uses literally; None if it would be filled in, or is not a text.
 
-    `language` is that in which the source fills in values.
+    `language` is the template language of the source.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None

@@ -39,9 +39,9 @@ from editor_client.transfer.importing.messages import Message, Part, Translator,
 
 PRODUCTION: Final = "production"
 MAX_PASTED: Final = 4 * 1024 * 1024
-"""The maximum length of all pasted texts together: texts that paste each other grow exponentially."""
+"""The maximum length of all pasted texts together, because texts that paste each other grow exponentially."""
 COST: Final = 200
-"""What each reference counts besides its text."""
+"""The cost of each reference besides its text."""
 _REFERENCE: Final = re.compile(
     r"@@@langfusePrompt:name=(?P<name>[^|@]{1,255})\|(?P<by>version|label)=(?P<which>[^|@]{1,64})@@@"
 )
@@ -84,7 +84,7 @@ class Prompts:
 
     @staticmethod
     def _append(parts: list[Part], part: Part) -> None:
-        """Add a part; what stays as text stays in one piece."""
+        """Add a part; consecutive text stays in one piece."""
         if part.block_id is None and not part.note and parts[-1].block_id is None and not parts[-1].note:
             parts[-1] = Part(parts[-1].text + part.text)
         else:
@@ -101,7 +101,7 @@ class Prompts:
         return Part(target, note=f"The text of {shown(name)}, {shown(which)}, is pasted: {why}.")
 
     def _resolve_text(self, match: re.Match[str], above: tuple[str, ...], where: str) -> str | None:
-        """Return the text that a reference stands for; None, which is noted, if there is none."""
+        """Return the text of a reference; None, with a note, if there is none."""
         version = self._version(match)
         text = None if version is None else version["prompt"]
         if not isinstance(text, str) or match["name"] in above:
@@ -164,9 +164,9 @@ _BOOKKEEPING: Final = (
     *("id", "createdAt", "updatedAt", "projectId", "createdBy", "isActive", "resolutionGraph"),
     *("lastUpdatedAt",),
 )
-"""Members that every version has, and that say nothing about a prompt; a graph follows from the text."""
+"""Members that every version has and that are irrelevant to a prompt; a graph follows from the text."""
 OWN: Final = "editor"
-"""The member of a config in which an export says the name of an agent with another id."""
+"""The member of a config in which an export stores the name of an agent with another id."""
 _COMPUTED: Final = {PRODUCTION, "latest"}
 
 
@@ -241,7 +241,7 @@ def from_values(values: Sequence[Any]) -> Collection:
 
 
 def _about(version: Mapping[str, Any], where: str, collection: Collection) -> About:
-    """Return what is known of a version: its labels, its model and what else is configured."""
+    """Return the data of a version: its labels, its model and further settings."""
     members = Members(version, collection, where)
     labels = read_labels(version)
     members.skip("name", "version", "prompt", "tags", *_BOOKKEEPING)
@@ -325,7 +325,7 @@ def _tags(versions: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Collection) -> None:
-    """Make a dataset of items; those that are archived are left out."""
+    """Make a dataset of items, without archived ones."""
     cases = Cases(collection, name)
     for entry in found:
         if entry.get("status") == "ARCHIVED":

@@ -49,13 +49,13 @@ _BOOKKEEPING: Final = (
     *("original_repo_id", "upstream_repo_id", "original_repo_full_name", "upstream_repo_full_name"),
     *("latest_commit_manifest", "commit_tags", "restricted_mode", "repo_type"),
 )
-"""Members of a list of prompts that say nothing about one."""
+"""Members of a list of prompts that are irrelevant to a prompt."""
 _MAX_BOUND: Final = 20
 _SEQUENCES: Final = {"RunnableSequence", "PromptPlayground"}
 
 
 def read(address: str) -> Collection:
-    """Return one's own prompts, in their latest commit; the key comes from the environment."""
+    """Return the account's own prompts, in their latest commit; the key comes from the environment."""
     [key] = from_environment(KEY)
     server = Server(address, headers={"X-API-Key": key})
     collection = Collection(SYSTEM)
@@ -108,7 +108,7 @@ def _read_repo(server: Server, repo: Mapping[str, Any], collection: Collection) 
 
 @dataclass
 class _Manifest:
-    """What the manifest of a commit says: objects with a class and arguments, which are read as data."""
+    """The manifest of a commit: objects with a class and arguments, which are read as data."""
 
     collection: Collection
     name: str
@@ -117,7 +117,7 @@ class _Manifest:
     model: dict[str, Any] | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
-    """What the editor has no place for."""
+    """Data that the editor has no place for."""
 
     def read(self, manifest: Mapping[str, Any]) -> None:
         """Read a prompt, or a sequence of a prompt and a model."""
@@ -130,7 +130,7 @@ class _Manifest:
         self._keep("sequence", arguments)
 
     def _arguments(self, value: Mapping[str, Any], what: str) -> Members:
-        """Return the arguments of an object; what it has besides its class and these is kept."""
+        """Return the arguments of an object; other members besides its class are kept."""
         members = Members(dict(value), self.collection, f"{self.name}, {what}")
         arguments = members.members("kwargs")
         members.skip("lc", "type", "id", "name", "graph")
@@ -142,7 +142,7 @@ class _Manifest:
             self.extra[what] = {**self.extra.get(what, {}), **left}
 
     def _model(self, model: Mapping[str, Any]) -> None:
-        """Read a model; what is bound to it, such as tools, is kept."""
+        """Read a model; bound objects, such as tools, are kept."""
         for _ in range(_MAX_BOUND):
             arguments = self._arguments(model, "model")
             if "bound" not in arguments:

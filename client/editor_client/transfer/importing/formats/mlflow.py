@@ -34,7 +34,7 @@ _BOOKKEEPING: Final = (
     *("creation_timestamp", "last_updated_timestamp", "current_stage", "status", "source", "run_id"),
     *("run_link", "user_id", "status_message"),
 )
-"""Members that every registered model has, and that say nothing about a prompt."""
+"""Members that every registered model has and that are irrelevant to a prompt."""
 TRUNCATED: Final = 5_000
 """Old servers cut off texts here."""
 
@@ -117,7 +117,7 @@ def _tags(members: Members) -> Members:
 
 
 def _aliases(prompt: Mapping[str, Any], versions: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """Return the aliases by version, which the model has, or each version."""
+    """Return the aliases by version, from the model or from each version."""
     found: dict[str, set[str]] = defaultdict(set)
     for alias in objects(prompt.get("aliases")):
         found[str(alias.get("version"))].add(a_text(alias.get("alias")))

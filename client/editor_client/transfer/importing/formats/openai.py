@@ -1,4 +1,4 @@
-"""Saved prompts of OpenAI, as files that hold all of their versions."""
+"""Saved prompts of OpenAI, as files with all of their versions."""
 
 from __future__ import annotations
 

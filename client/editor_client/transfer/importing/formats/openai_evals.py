@@ -127,7 +127,7 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
 
 
 def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[list[str], dict[str, Any]]:
-    """Take the prompt of a run; return the id of its agent, or what is kept if there is none."""
+    """Take the prompt of a run; return the id of its agent, or the data to keep if there is none."""
     template = source.members("input_messages")
     messages = messages_from(template.take_list("template"), collection, name)
     if template.peek("type") == "template":
@@ -149,7 +149,7 @@ def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[li
 
 
 def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
-    """Return the id of the scorer for a grader; what the editor has no place for goes into `left`."""
+    """Return the id of the scorer for a grader; data without a place goes into `left`."""
     name = "".join(
         character for character in a_text(grader.get("name")) if is_word(character) or character in " -"
     ).strip()

@@ -92,7 +92,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
 
 
 def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
-    """Return the id of the scorer for an evaluator; what the editor has no place for goes into `left`."""
+    """Return the id of the scorer for an evaluator; data without a place goes into `left`."""
     name = str(evaluator.get("name") or "evaluator")
     where = f"{scorers.folder}/{name}"
     members = Members(evaluator, scorers.collection, where)
@@ -124,7 +124,7 @@ def _string_scorer(name: str, given: Members, scorers: Scorers, where: str) -> s
         scorers.collection.lose(LEFT_OUT, where, message)
         return None
     given.skip(kind)
-    if kind == "equals":  # the others ignore case in the source, too
+    if kind == "equals":  # the others also ignore case in the source
         return scorers.add(name, kind, {"value": text, "trim": False})
     if kind == "contains":
         return scorers.add(name, kind, {"values": [text], "ignoreCase": True})
@@ -132,7 +132,7 @@ def _string_scorer(name: str, given: Members, scorers: Scorers, where: str) -> s
 
 
 def _judge(name: str, given: Members, scorers: Scorers, where: str) -> tuple[str | None, dict[str, Any]]:
-    """Return the id of a judge, and what is left of its parts."""
+    """Return the id of a judge, and the rest of its parts."""
     choices, left = [], {}
     for number, one in enumerate(given.objects("choices"), 1):
         choice = Members(one, scorers.collection, f"{where}, choice {number}")

@@ -45,13 +45,13 @@ _VALUES: Final = frozenset({".txt", ".md", ".json", ".yaml", ".yml"})
 _KNOWN: Final = ("vars", "assert", "metadata", "options", "threshold", "description")
 _INDEX: Final = re.compile(r"__expected([1-9][0-9]{0,3})?")
 WRITTEN: Final = "editor"
-"""The member of metadata with what an export says to an import."""
+"""The member of metadata with an export's data for an import."""
 EXTERNAL_ID: Final = "externalId"
-"""Its member with the external id of the item that a test was written of."""
+"""Its member with the external id of the item from which a test was written."""
 DIGEST: Final = "digest"
-"""Its member with the digest of the test as it was written."""
+"""Its member with the digest of the test as written."""
 Test = dict[str, Any]
-"""A test with those members that are known; `left` has the others."""
+"""A test with its known members; `left` has the others."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Tests:
     templates: Mapping[str, Any]
     """The assertions that others name by `$ref`."""
     left: dict[str, Any] = field(default_factory=dict)
-    """What belongs to no single test, and has no place in the editor."""
+    """Data that belongs to no single test and has no place in the editor."""
     used_templates: set[str] = field(default_factory=set)
 
     def read(self, config: Members) -> Iterator[Test]:
@@ -138,9 +138,9 @@ class Tests:
         return {**both, "left": left} if left else both
 
     def asserts(self, test: Test) -> tuple[list[Any], list[Any]]:
-        """Return the assertions of a test, and what has no place in the editor of those that were resolved.
+        """Return the assertions of a test, and the parts of resolved ones that have no place in the editor.
 
-        Those that are named are looked up, sets are taken apart.
+        Named ones are looked up, and sets are split.
         """
         found: list[Any] = []
         left: list[Any] = []
@@ -201,7 +201,8 @@ class Tests:
     def _paths(self, reference: str, where: str, endings: frozenset[str]) -> list[Path]:
         """Return the files of a reference.
 
-        What is not followed is noted and kept: code, addresses, paths elsewhere, files of other formats.
+        References that are not followed are noted and kept: code, addresses, outside paths, files of other
+        formats.
         """
         name = reference.removeprefix("file://")
         reason = ""
@@ -244,7 +245,7 @@ class Tests:
         return objects(listed)
 
     def _row(self, row: Mapping[str | None, Any]) -> Test:
-        """Return the test in a row: columns are variables, those with two underscores say more."""
+        """Return the test in a row: columns are variables; those with two underscores have other meanings."""
         test: Test = {"vars": {}, "assert": [], "metadata": {}, "options": {}}
         columns = {name: cell for name, cell in row.items() if name is not None and cell is not None}
         meta = {name: cell for name, cell in columns.items() if _means(name) and cell.strip()}
@@ -268,7 +269,7 @@ class Tests:
         return test
 
     def _read_column(self, column: str, cell: str, test: Test, thresholds: dict[int, Any]) -> None:
-        """Read a cell that is no variable and no assertion into the test."""
+        """Read a cell that is neither a variable nor an assertion into the test."""
         name, _, key = column[2:].partition(":")
         if name == "metadata" and key:
             listed = [part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
@@ -343,11 +344,11 @@ class Tests:
 _SPECIAL_COLUMNS: Final = frozenset(
     {"config", "description", "metadata", "metric", "prefix", "providerOutput", "suffix", "threshold"}
 )
-"""The names, after two underscores, of columns that are no variables."""
+"""The names, after two underscores, of columns that are not variables."""
 
 
 def _read_exported_id(test: Mapping[str, Any]) -> str:
-    """Return the external id of the item that an export has written a test of; empty if it was changed."""
+    """Return the external id of the item from which an export wrote a test; empty if it was changed."""
     metadata = an_object(test.get("metadata"))
     own = an_object(metadata.get(WRITTEN))
     rest = {name: value for name, value in metadata.items() if name != WRITTEN}
@@ -358,7 +359,7 @@ def _read_exported_id(test: Mapping[str, Any]) -> str:
 
 
 def _means(column: str) -> bool:
-    """Return whether a column is no variable."""
+    """Return whether a column is not a variable."""
     return column.startswith("__") and column[2:].partition(":")[0] in _SPECIAL_COLUMNS
 
 
@@ -396,14 +397,14 @@ VERDICTS: Final = (
 
 @dataclass
 class Judged:
-    """What the assertions of one test become."""
+    """The translation of the assertions of one test."""
 
     ground_truth: Any = None
     values: dict[str, Any] = field(default_factory=dict)
     """The values that its scorers read from `metadata.assert`."""
     scorer_ids: list[str] = field(default_factory=list)
     left: list[Any] = field(default_factory=list)
-    """The assertions, as far as the editor has no place for them."""
+    """The assertions that the editor has no place for."""
 
 
 @dataclass
@@ -419,7 +420,7 @@ class Assertions:
     _used: set[str] = field(default_factory=set, init=False)
 
     def judge(self, asserts: list[Any], variables: Mapping[str, Any], judge: Any = None) -> Judged:
-        """Return what these assertions become in a test with these variables and this provider of judges."""
+        """Return the translation of assertions in a test with these variables and this provider of judges."""
         judged = Judged()
         self._judge = judge
         if judge is not None:
@@ -437,7 +438,7 @@ class Assertions:
         return judged
 
     def judges_left(self) -> list[Any]:
-        """Return what no scorer has of the providers of judges, and note those that no assertion uses."""
+        """Return the providers of judges that no scorer has, and note those that no assertion uses."""
         where = f"{self.scorers.folder}, options.provider"
         for digest, provider in self._judges.items():
             if digest not in self._used:
@@ -509,7 +510,7 @@ class Assertions:
     def _is_json(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         if isinstance(value, str) and value.strip():
             try:
-                value = parse_yaml(value, "schema")  # which JSON is, too
+                value = parse_yaml(value, "schema")  # which includes JSON
             except Unreadable:
                 return None
         if value not in (None, "") and not isinstance(value, dict):
@@ -563,11 +564,11 @@ _USED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The members besides type and value that translations use."""
 _LOGIC: Final = object()
-"""A value that only the template engine of the source can fill in."""
+"""Marker: a value that only the template engine of the source can fill in."""
 
 
 def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
-    """Return a value with its variables filled in, as far as that is exact; otherwise `_LOGIC`."""
+    """Return a value with its variables filled in if that is exact; otherwise `_LOGIC`."""
     if isinstance(value, list):
         found = [_filled_in(entry, variables) for entry in value]
         return _LOGIC if _LOGIC in found else found
@@ -589,7 +590,7 @@ def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
 
 
 def comma_separated(value: str) -> list[str]:
-    """Return the values of `contains-any: a, "b, c"`, in which those with commas stand in quotation marks."""
+    """Return the values of `contains-any: a, "b, c"`; values with commas are in quotation marks."""
     found = []
     for match in _FIELD.finditer(value):
         quoted, plain = match["quoted"], match["plain"]
@@ -615,7 +616,7 @@ class Prompt(NamedTuple):
     content: Any
     """A text, or a list of messages."""
     left: Mapping[str, Any] = {}
-    """What the editor has no place for."""
+    """Data that the editor has no place for."""
 
 
 @dataclass(frozen=True)
@@ -626,7 +627,7 @@ class Prompts:
     collection: Collection
     name: str
     unread: list[Any] = field(default_factory=list)
-    """The prompts that are left out."""
+    """The omitted prompts."""
 
     def read(self, given: Any) -> list[Prompt]:
         """Return the prompts in the member `prompts`."""
@@ -699,7 +700,7 @@ class Prompts:
 _COLUMNS: Final = frozenset({"prompt", "label"})
 """The columns of a table of prompts that are read."""
 Labelled = Iterator[tuple[str, Any, dict[str, Any]]]
-"""Labels, which may be empty, contents, and what is left of rows."""
+"""Labels, which may be empty, contents, and the rest of rows."""
 
 
 def _rows(text: str, name: str) -> Labelled:
@@ -714,7 +715,7 @@ def _lines(text: str, name: str) -> Labelled:
 
 
 def _value(parse: Callable[[str, str], Any], text: str, name: str) -> Labelled:
-    """Yield a chat, or a text: one with the logic of a template is JSON only when that is filled in."""
+    """Yield a chat, or a text: one with template logic is JSON only once it is filled in."""
     try:
         value = parse(text, name)
     except Unreadable:
@@ -767,15 +768,15 @@ JOINED: Final = "joined"
 JSON: Final = "json"
 """The member of the metadata of a test that an export writes: the variables whose texts are JSON."""
 METADATA: Final = "metadata"
-"""The member with metadata as JSON, which promptfoo would not take as they are."""
+"""The member with metadata as JSON that promptfoo would not leave unchanged."""
 NAMES: Final = "names"
 """The member of the metadata that an export writes: the names of agents, by the labels of their prompts."""
 SOURCE: Final = "source"
-"""The member with the name that the dataset had in the source that it was imported from."""
+"""The member with the name of the dataset in its original source."""
 
 
 def read(documents: Documents) -> Collection:
-    """Return what a configuration holds; PATH is its file, or the folder of a `promptfooconfig.yaml`."""
+    """Return the content of a configuration; PATH is its file, or the folder of a `promptfooconfig.yaml`."""
     path = documents.path
     if path.is_dir():
         found = [path / name for name in _NAMES if (path / name).is_file()]
@@ -799,7 +800,7 @@ class _Configuration:
         self.titles: dict[str, str] = {}
         self.source = self.name
         self.left: dict[str, Any] = {}
-        """What belongs to the whole configuration, and has no place in the editor."""
+        """Data of the whole configuration that has no place in the editor."""
 
     def read(self) -> None:
         """Read the tests first: their variables have the same names in all prompts."""
@@ -867,7 +868,7 @@ class _Configuration:
         return found
 
     def _providers(self) -> list[tuple[dict[str, Any], list[str]]]:
-        """Return the providers as objects, each with the names of the prompts that it is for, if any."""
+        """Return the providers as objects, each with the names of its prompts, if any."""
         given = self.members.take("providers" if "providers" in self.members else "targets")
         found = []
         for entry in given if isinstance(given, list) else [] if given is None else [given]:
@@ -885,7 +886,7 @@ class _Configuration:
     def _model(
         self, given: Mapping[str, Any]
     ) -> tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any]]:
-        """Return the model of a provider, its settings, and what else it says."""
+        """Return the model of a provider, its settings, and its other data."""
         where = f"{self.name}, providers"
         provider = Members(dict(given), self.collection, where)
         name = provider.take("id")
@@ -957,7 +958,7 @@ class _Configuration:
         )
 
     def _running_scorers(self, items: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return the scorers that items name, but for those to be filled in; the first is the primary one."""
+        """Return the scorers that items name, except those to be filled in; the first is the primary one."""
         scorers = (resource for resource in self.collection.resources if resource.kind == "scorer")
         types = {scorer.id: scorer.snapshots[-1].config["type"] for scorer in scorers}
         named = dict.fromkeys(scorer_id for item in items for scorer_id in item.get("scorerIds") or ())

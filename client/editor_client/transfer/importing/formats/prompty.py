@@ -115,7 +115,7 @@ def _language(head: Members, collection: Collection, name: str) -> Language:
 def _model(
     head: Members, collection: Collection, name: str
 ) -> tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any]]:
-    """Take the model: return it, its settings, and what else is said of it; never its connection."""
+    """Take the model: return it, its settings, and its other data; never its connection."""
     where = f"{name}, model"
     given = head.peek("model")
     about = Members({"id": given} if isinstance(given, str) else an_object(given), collection, where)
@@ -179,7 +179,7 @@ def _inputs(head: Members) -> dict[str, Any]:
 def _schema(
     inputs: Mapping[str, Mapping[str, Any]], collection: Collection, name: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the schema of contexts for the inputs that have a type, and what has no place in it."""
+    """Return the schema of contexts for the inputs that have a type, and the rest."""
     properties: dict[str, Any] = {}
     required = []
     left: dict[str, Any] = {}
@@ -201,7 +201,7 @@ def _schema(
 
 
 def _property(members: Members) -> dict[str, Any]:
-    """Take what the schema of an input can say; nothing if its kind is not one of JSON Schema."""
+    """Take the members for the schema of an input; nothing if its kind is not one of JSON Schema."""
     word = "kind" if "kind" in members else "type"
     kind = members.peek(word)
     if not isinstance(kind, str) or kind not in _TYPES:

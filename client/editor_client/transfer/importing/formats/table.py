@@ -35,7 +35,7 @@ SOURCES: Final = (*FILES, *(name for name in SERVERS if name not in FILES))
 
 
 def collect(source: str, path: str) -> Collection:
-    """Return what is at a path, or at the address of a server; raises `Unreadable`."""
+    """Return the content at a path, or at the address of a server; raises `Unreadable`."""
     if is_address(path) or source not in FILES:
         read = SERVERS.get(source)
         if read is None:

@@ -1,1 +1,0 @@
-"""The home page: tasks, waiting drafts, recent and starred resources."""
