@@ -107,7 +107,7 @@ class ChosenPage(StudioPage, ABC):
         """Return why the action is impossible for a resource now; empty if it is possible."""
 
     @abstractmethod
-    def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
+    def perform(self, choices: Sequence[Choice]) -> HttpResponse:
         """Perform the action, and answer; raises `Invalid` for input errors, which the page shows."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
@@ -124,7 +124,7 @@ class ChosenPage(StudioPage, ABC):
         if not is_confirmed:
             return self.ask(choices)
         try:
-            return self.confirmed(choices)
+            return self.perform(choices)
         except Invalid as error:
             return self.ask(choices, error)
 
@@ -137,8 +137,8 @@ class ChosenPage(StudioPage, ABC):
         return safe_next_url(self.request, reverse("studio:waiting"))
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
-        resources = self.judged(self._resources(choices))
-        offered = self.detailed([resource for resource in resources if not resource.obstacle])
+        resources = self.judge(self._resources(choices))
+        offered = self.describe([resource for resource in resources if not resource.obstacle])
         forms = [replace(form, more=self.about_form(form)) for form in self._forms(offered)]
         return self.page(
             self.ask_template,
@@ -157,11 +157,11 @@ class ChosenPage(StudioPage, ABC):
     def about_form(self, form: AskForm) -> dict[str, Any]:
         return {}
 
-    def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+    def judge(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the resources with the data that is determined for several at once."""
         return resources
 
-    def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+    def describe(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         return offered
 
     @cached_property
@@ -229,9 +229,9 @@ class BulkPage(ChosenPage):
 
     @abstractmethod
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
-        """Perform the change; raises `Invalid` as `confirmed` does."""
+        """Perform the change; raises `Invalid` as `perform` does."""
 
-    def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
+    def perform(self, choices: Sequence[Choice]) -> HttpResponse:
         return self._report(self.act(choices))
 
     def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
@@ -331,7 +331,7 @@ class PublishChosenPage(BulkPage):
             return _("You may not publish in its workspace.")
         return draft.hindrance
 
-    def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+    def judge(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         drafts = [
             resource.draft for resource in resources if resource.draft is not None and not resource.obstacle
         ]
@@ -346,7 +346,7 @@ class PublishChosenPage(BulkPage):
             for resource in resources
         ]
 
-    def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+    def describe(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         return with_changes(offered, self.caller, self._texts)
 
     def narrow(self, wanted: Wanted) -> Wanted:
@@ -364,8 +364,8 @@ class PublishChosenPage(BulkPage):
             for choice in changed
             if (draft := drafts.get((choice.kind.slug, choice.id))) is not None
         ]
-        again = [draft for draft in self.judged(self._resources(newest)) if not draft.obstacle]
-        return {"again": self.detailed(again)}
+        again = [draft for draft in self.judge(self._resources(newest)) if not draft.obstacle]
+        return {"again": self.describe(again)}
 
 
 def with_changes(

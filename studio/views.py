@@ -96,7 +96,7 @@ class StudioPage(View):
         except EditConflict as error:
             return error_page(request, 409, _("Someone was here in the meantime"), error.message)
         except VersioningError as error:
-            return self.failed(error)
+            return self.handle_error(error)
         is_done = request.method == "POST" and isinstance(response, HttpResponseRedirect)
         if is_done and not again and not self._is_refused and isinstance(response, HttpResponse):
             return unsaved.saved(request, response)  # the copy of the typed text is obsolete
@@ -106,7 +106,7 @@ class StudioPage(View):
         """Return the `instead_address` and `instead_name` for people who cannot open the page, if any."""
         return {}
 
-    def failed(self, error: VersioningError) -> HttpResponse:
+    def handle_error(self, error: VersioningError) -> HttpResponse:
         """Return the page for an error without its own page."""
         return error_page(self.request, 400, _("This cannot be done"), error.message)
 

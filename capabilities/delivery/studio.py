@@ -196,11 +196,11 @@ class WebhooksPage(WorkspacePage):
 
     tab = "webhooks"
 
-    def failed(self, error: VersioningError) -> HttpResponse:
+    def handle_error(self, error: VersioningError) -> HttpResponse:
         """Return the page about an error; an unreadable key is a fault of the installation."""
         if isinstance(error, RootKeyUnreadable):
             return error_page(self.request, 503, _("Nothing can be signed"), error.message)
-        return super().failed(error)
+        return super().handle_error(error)
 
     def webhooks(self) -> QuerySet[Webhook]:
         """Return the webhooks of the workspace, newest first."""

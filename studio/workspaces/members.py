@@ -170,12 +170,12 @@ class MemberPage(InvitingPage):
         message = _("Nothing was changed: %(problem)s") % {"problem": problem}
         return self.go(self.address("members"), message, level=messages.ERROR)
 
-    def failed(self, error: VersioningError) -> HttpResponse:
+    def handle_error(self, error: VersioningError) -> HttpResponse:
         if isinstance(error, LastAdmin):
             return self.refuse(
                 _("%(person)s is the last admin of this workspace: make someone else an admin first.")
             )
-        return super().failed(error)
+        return super().handle_error(error)
 
 
 class RolePage(MemberPage):

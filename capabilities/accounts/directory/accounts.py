@@ -39,27 +39,29 @@ MAX_NAME: Final = 150
 MISSING: Final = "There is no such user."
 
 
-def listed(attribute: str | None = None, value: str = "") -> QuerySet[User]:
+def list_people(attribute: str | None = None, value: str = "") -> QuerySet[User]:
     """Return the accounts of people, or those with this `username` or `externalid`."""
     known = DirectoryAccount.objects.filter(user=OuterRef("pk"))
     is_service = Membership.objects.filter(user=OuterRef("pk"), is_service=True)
-    found = accounts_alike(value) if attribute == "username" else accounts()
+    people = accounts_alike(value) if attribute == "username" else accounts()
     if attribute == "externalid":
         # A database may not be able to store unprintable characters.
-        found = found.filter(Exists(known.filter(external_id=value))) if value.isprintable() else found.none()
-    found = found.filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
-    return found.order_by("pk")
+        people = (
+            people.filter(Exists(known.filter(external_id=value))) if value.isprintable() else people.none()
+        )
+    people = people.filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
+    return people.order_by("pk")
 
 
 def find(user_id: str) -> User:
     """Return an account; raises `ScimError` with 404."""
     try:
-        found = listed().filter(pk=user_id).first()
+        user = list_people().filter(pk=user_id).first()
     except (ValueError, ValidationError, OverflowError):
-        found = None
-    if found is None or str(found.pk) != user_id:  # `+1` is not an id
+        user = None
+    if user is None or str(user.pk) != user_id:  # `+1` is not an id
         raise ScimError(404, MISSING)
-    return found
+    return user
 
 
 def find_directory_account(user: User) -> DirectoryAccount | None:

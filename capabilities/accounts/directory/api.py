@@ -132,17 +132,23 @@ class DirectoryView(APIView):
         """Return the answer with the attributes of one account that the query asks for."""
         body = self.user(user, accounts.find_directory_account(user))
         headers = {"Location": body["meta"]["location"]}
-        return Response(Search.of_query(self.request.query_params).shown(body), **response, headers=headers)
+        return Response(Search.of_query(self.request.query_params).select(body), **response, headers=headers)
 
-    def found(self, search: Search) -> Response:
+    def search(self, search: Search) -> Response:
         """Return the answer to a search."""
-        users = accounts.listed(*filter_of(search.filter)) if search.filter is not None else accounts.listed()
+        users = (
+            accounts.list_people(*filter_of(search.filter))
+            if search.filter is not None
+            else accounts.list_people()
+        )
         page = list(users[search.start - 1 : search.start - 1 + search.count])
         kept = DirectoryAccount.objects.in_bulk([user.pk for user in page])
-        shown = [search.shown(self.user(user, kept.get(user.pk))) for user in page]
-        return self.listed(shown, users.count(), search.start)
+        shown = [search.select(self.user(user, kept.get(user.pk))) for user in page]
+        return self.list_response(shown, users.count(), search.start)
 
-    def listed(self, resources: list[dict[str, Any]], total: int | None = None, start: int = 1) -> Response:
+    def list_response(
+        self, resources: list[dict[str, Any]], total: int | None = None, start: int = 1
+    ) -> Response:
         """Return the answer with a list."""
         return Response(
             {
@@ -160,7 +166,7 @@ class UsersView(DirectoryView):
 
     def get(self, request: Request) -> Response:
         """List them, or those that a filter names."""
-        return self.found(Search.of_query(request.query_params))
+        return self.search(Search.of_query(request.query_params))
 
     def post(self, request: Request) -> Response:
         """Create an account without a password, or revive a deleted one."""
@@ -173,7 +179,7 @@ class SearchView(DirectoryView):
 
     def post(self, request: Request) -> Response:
         """List all accounts of people, or those that a filter names."""
-        return self.found(Search.of_body(request.data))
+        return self.search(Search.of_body(request.data))
 
 
 class UserView(DirectoryView):
@@ -241,7 +247,7 @@ class ResourceTypesView(DirectoryView):
             "schema": USER,
             "meta": {"resourceType": "ResourceType", "location": self.address("ResourceTypes/User")},
         }
-        return self.listed([user]) if name is None else _only(name, "User", user)
+        return self.list_response([user]) if name is None else _only(name, "User", user)
 
 
 class SchemasView(DirectoryView):
@@ -264,7 +270,7 @@ class SchemasView(DirectoryView):
             ],
             "meta": {"resourceType": "Schema", "location": self.address(f"Schemas/{USER}")},
         }
-        return self.listed([user]) if name is None else _only(name, USER, user)
+        return self.list_response([user]) if name is None else _only(name, USER, user)
 
 
 class MissingView(DirectoryView):

@@ -104,7 +104,7 @@ class Search:
             excluded=excluded,
         )
 
-    def shown(self, resource: Mapping[str, Any]) -> dict[str, Any]:
+    def select(self, resource: Mapping[str, Any]) -> dict[str, Any]:
         found = {}
         for name, value in resource.items():
             if name in _ALWAYS_RETURNED:

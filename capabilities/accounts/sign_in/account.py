@@ -101,7 +101,7 @@ class AccountPage(StudioPage):
         return self.page(
             "company/account.html",
             title=_("Your account"),
-            has_providers=bool(single_sign_on.offered()),
+            has_providers=bool(single_sign_on.list_providers()),
             more=additions.added(lambda one: one.account_links()),
             takes_password=takes_password_of(request.user),
             session_count=len(sessions.list_sessions(request.user)),  # type: ignore[arg-type]  # signed in
@@ -162,7 +162,7 @@ class LinksPage(StudioPage):
             return again
         if "remove" in request.POST:
             return self._remove(request.POST["remove"])
-        provider = single_sign_on.offered().get(request.POST.get("provider", ""))
+        provider = single_sign_on.list_providers().get(request.POST.get("provider", ""))
         if provider is None:
             raise NotFound
         try:
@@ -189,7 +189,7 @@ class LinksPage(StudioPage):
         return self.go(self.request.path, _("Link removed."))
 
     def _show(self, problem: str = "", *, status: int = 200) -> HttpResponse:
-        offered = single_sign_on.offered()
+        offered = single_sign_on.list_providers()
         user: Any = self.request.user
         linked = list(Identity.objects.filter(user=user).order_by("created_at"))
         issuers = {identity.issuer for identity in linked}

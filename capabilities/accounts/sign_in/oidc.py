@@ -105,7 +105,7 @@ def finish(provider: Provider, request: Request, code: str, callback: str) -> di
     Claims missing in the token are completed from the provider's user info, if it is about the same subject.
     """
     tokens = _exchange(provider, request, code, callback)
-    claims = verified(provider, tokens.get("id_token"), request.nonce)
+    claims = verify_token(provider, tokens.get("id_token"), request.nonce)
     wanted = {"preferred_username", "email", provider.groups_claim}
     access, known = tokens.get("access_token"), _load_published(provider)
     if wanted <= set(claims) or not isinstance(access, str) or "userinfo_endpoint" not in known.configuration:
@@ -121,7 +121,7 @@ def proved_at(claims: Mapping[str, Any]) -> float | None:
     return float(min(at, time.time())) if isinstance(at, int | float) and at >= 0 else None
 
 
-def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
+def verify_token(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
     """Return the claims of an identity token; raises `SignInRefused` unless it is valid in every respect."""
     import jwt  # noqa: PLC0415  an optional part, and only who signs in through a provider needs it
 

@@ -120,7 +120,7 @@ class Begun:
     verifier: str
 
 
-def offered() -> Mapping[str, Provider]:
+def list_providers() -> Mapping[str, Provider]:
     """Return the providers through which people sign in."""
     return providers() if takes_providers() else {}
 
@@ -131,7 +131,7 @@ def ways(next_url: str) -> list[Link]:
             title=_("Sign in with %(provider)s") % {"provider": provider.name},
             address=_address(provider.id, next_url),
         )
-        for provider in offered().values()
+        for provider in list_providers().values()
     ]
 
 
@@ -143,7 +143,7 @@ def ways_to_confirm(user: Any, next_url: str) -> list[Link]:
             title=_("Sign in again with %(provider)s") % {"provider": provider.name},
             address=_address(provider.id, next_url, again="1"),
         )
-        for provider in offered().values()
+        for provider in list_providers().values()
         if provider.issuer in linked
     ]
 
@@ -183,7 +183,7 @@ class SingleSignOnView(View):
     http_method_names = ["get"]
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        found = offered().get(kwargs["provider"])
+        found = list_providers().get(kwargs["provider"])
         if found is None:
             raise Http404
         self.provider = found
@@ -191,9 +191,9 @@ class SingleSignOnView(View):
         try:
             return super().dispatch(request, *args, **kwargs)
         except SignInRefused as error:
-            return self.refused(error.code)
+            return self.refuse(error.code)
 
-    def refused(self, code: str) -> HttpResponse:
+    def refuse(self, code: str) -> HttpResponse:
         about: dict[str, Any] = {"provider": self.provider.id, "reason": code}
         logger.warning("a sign-in was refused", extra={**about, "address": client_address(self.request)})
         if code not in {

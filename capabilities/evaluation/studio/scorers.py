@@ -321,12 +321,12 @@ class TryScorerPage(FormPage, ResourcePage):
             form, outcome=Scoring.current().try_out(self.resource_id, form.attempt, by=self.caller)
         )
 
-    def failed(self, error: VersioningError) -> HttpResponse:
+    def handle_error(self, error: VersioningError) -> HttpResponse:
         """Return the page for an error, such as that too many requests wait for models."""
         if isinstance(error, RunsFull):
             message = gettext("Too many requests wait for models. Try again soon.")
             return error_page(self.request, 503, gettext("The server is busy"), message)
-        return super().failed(error)
+        return super().handle_error(error)
 
     def context(self) -> dict[str, Any]:
         items = []

@@ -36,7 +36,7 @@ def make_items(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
     ]
 
 
-def as_chosen(
+def with_chosen_versions(
     drafts: Mapping[tuple[str, str], Draft], choices: Sequence[Choice], caller: Caller
 ) -> dict[tuple[str, str], Draft]:
     """Return chosen resources, each with the chosen version, which need not be the newest."""
@@ -64,7 +64,7 @@ class PublishTogetherPage(ChosenPage):
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, each with the chosen version, which need not be the newest."""
-        return as_chosen(super()._drafts(choices), choices, self.caller)
+        return with_chosen_versions(super()._drafts(choices), choices, self.caller)
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
         """Return why a version cannot be published as it was seen; the release reports missing reviews."""
@@ -74,11 +74,11 @@ class PublishTogetherPage(ChosenPage):
             return _("It has changed since you looked. Look at it again first.")
         return "" if draft.may_publish else _("You may not publish in its workspace.")
 
-    def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+    def describe(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the drafts with their changes."""
         return with_changes(offered, self.caller)
 
-    def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
+    def perform(self, choices: Sequence[Choice]) -> HttpResponse:
         """Publish them and show the release; if the gate refuses it, it stays a draft with the reasons."""
         by_key = self._drafts(choices)
         if any((choice.kind.slug, choice.id) not in by_key for choice in choices):
@@ -155,7 +155,7 @@ class AddPage(ChosenPage):
             return _("Its override is kept as a file, which no release can publish.")
         return ""
 
-    def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
+    def perform(self, choices: Sequence[Choice]) -> HttpResponse:
         """Add them to the chosen release, or create one."""
         by_key = self._drafts(choices)
         drafts = [
@@ -180,14 +180,14 @@ class AddPage(ChosenPage):
         """Return the open releases, and the input."""
         typed = self.request.POST
         return {
-            "releases": self.offered,
+            "releases": self.open_releases,
             "release": typed.get("release"),
             "title_typed": typed.get("title", ""),
             "max_title": MAX_TITLE,
         }
 
     @cached_property
-    def offered(self) -> list[Release]:
+    def open_releases(self) -> list[Release]:
         """The open releases that the caller may change."""
         drafts = Releases.current().list(state=State.DRAFT, by=self.caller)
         newest = drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED]
@@ -204,7 +204,7 @@ class AddPage(ChosenPage):
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, each with the chosen version, which need not be the newest."""
-        return as_chosen(super()._drafts(choices), choices, self.caller)
+        return with_chosen_versions(super()._drafts(choices), choices, self.caller)
 
 
 urlpatterns = [

@@ -649,7 +649,7 @@ class ReleasePage(WorkspacePage):
         return self._again(_("Saved."))
 
     def _take_newer(self) -> HttpResponse:
-        kind, resource_id = self._named
+        kind, resource_id = self._item_key
         item = {
             "resource": {"kind": kind, "id": resource_id},
             "versionId": self.request.POST.get("version", ""),
@@ -658,7 +658,7 @@ class ReleasePage(WorkspacePage):
         return self._again(_("The release now publishes the newer version."))
 
     def _remove(self) -> HttpResponse:
-        Releases.current().remove_item(self._id, *self._named, by=self.caller, expect=self.expected)
+        Releases.current().remove_item(self._id, *self._item_key, by=self.caller, expect=self.expected)
         return self._again(_("Removed from the release. Nothing else has changed."))
 
     def _delete(self) -> HttpResponse:
@@ -671,7 +671,7 @@ class ReleasePage(WorkspacePage):
         return str(self.release.pk)
 
     @property
-    def _named(self) -> tuple[str, str]:
+    def _item_key(self) -> tuple[str, str]:
         """The kind and the id of the resource of a button."""
         kind, _colon, resource_id = self.request.POST.get("item", "").partition(":")
         if kind not in KINDS_BY_SLUG:

@@ -66,7 +66,7 @@ class AskForManyPage(BulkPage):
         self._reviewed = {(kind, resource_id) for kind, resource_id, _ in Review.objects.open_about(targets)}
         return drafts
 
-    def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+    def describe(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the drafts with their changes; all are ticked, because nothing goes live."""
         return [replace(offer, is_chosen=True) for offer in with_changes(offered, self.caller)]
 

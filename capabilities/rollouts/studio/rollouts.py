@@ -450,11 +450,11 @@ class OneRollout(ResourcePage):
             raise NotFound
         return self.resource
 
-    def failed(self, error: VersioningError) -> HttpResponse:
+    def handle_error(self, error: VersioningError) -> HttpResponse:
         """Go back to a rollout that another person has ended in the meantime."""
         if isinstance(error, RolloutEnded):
             return self.go(address(self.rollout), error.message)
-        return super().failed(error)
+        return super().handle_error(error)
 
     def show_rollout(self, *, status: int = 200, **context: Any) -> HttpResponse:
         rollout, may_publish = self.rollout, self.may(Right.PUBLISH)

@@ -255,7 +255,7 @@ class SecondFactorPage(StudioPage):
         record("secondFactor.removed", user, kind=found.kind)
         return self.go(self.request.path, _("Second factor removed."))
 
-    def failed(self, error: VersioningError) -> HttpResponse:
+    def handle_error(self, error: VersioningError) -> HttpResponse:
         return unreadable(self.request, error)
 
     def _show(self, problem: str = "", *, status: int = 200, codes: Any = None) -> HttpResponse:
