@@ -113,7 +113,7 @@ def test_names_of_accounts_are_the_same_in_any_case(world: Cast) -> None:
     person("älva")
     for name in ("ÄLVA", "A\u0308LVA", "älva"):
         assert [one.get_username() for one in accounts_alike(name)] == ["älva"]
-        assert [one.get_username() for one in directory.listed("username", name)] == ["älva"]
+        assert [one.get_username() for one in directory.list_people("username", name)] == ["älva"]
     answer = world.alice.post("/workspaces/acme/invitations", {"username": "ÄLVA", "role": "viewer"})
     assert answer.status == 400, answer.body
     assert [one.get_username() for one in find_accounts("äLVA@EXAMPLE.org")] == ["alvaro"]
