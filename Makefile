@@ -14,8 +14,8 @@ SEED := $(or $(SEED),$(shell date +%s))
 
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest -n $(or $(WORKERS),$(AT_ONCE)) --dist worksteal $(ARGS)
-# What fails is tried twice more, and the summary says what it was: other programs run at once, and midnight passes.
-AGAIN := --reruns 2 --rerun-show-tracebacks
+# What fails is tried once more, in processes of its own: other programs run at once, and midnight passes.
+twice = $(1) || $(1) --last-failed --last-failed-no-failures=none
 # A browser and Django's database layer do not go together in one process.
 NO_BROWSER := --ignore=tests/browser
 MANAGE := $(PY) manage.py
@@ -49,20 +49,20 @@ run: .venv/.server var/secret_key ## Install, migrate, load the demo once and se
 tools: .venv/.dev $(NPM_PACKAGES) ## Install what the tests need, and nothing else
 
 test: .venv/.dev ## Run the tests that start no server, worker or command, on SQLite
-	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -m 'not processes'
+	$(call twice,env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -m 'not processes')
 
 # None of these is about a property, for which Hypothesis would read all sources for constants.
 test-processes: .venv/.dev $(NPM_PACKAGES) ## Run those with servers, workers and commands, on SQLite
-	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -p no:hypothesispytest -m processes
+	$(call twice,env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -p no:hypothesispytest -m processes)
 
 test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run on a PostgreSQL of its own what it may say otherwise
-	$(PY) -m tests.support.postgres -- $(PYTEST) $(AGAIN) $(NO_BROWSER)
+	$(call twice,$(PY) -m tests.support.postgres -- $(PYTEST) $(NO_BROWSER))
 
 simulate: .venv/.dev ## Compare the editor with an oracle, step by step: STEPS=100000 SEED=1
 	env -u DATABASE_URL $(PY) -m pytest -q -s tests/simulation --steps=$(STEPS) --hypothesis-seed=$(SEED)
 
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
-	env -u DATABASE_URL $(PYTEST) $(AGAIN) tests/browser
+	$(call twice,env -u DATABASE_URL $(PYTEST) tests/browser)
 
 # It is too large for the suite: half a gigabyte, with the Node that it needs.
 PROMPTFOO := build/promptfoo/node_modules/.installed
