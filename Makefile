@@ -14,8 +14,8 @@ SEED := $(or $(SEED),$(shell date +%s))
 
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest -n $(or $(WORKERS),$(AT_ONCE)) --dist worksteal $(ARGS)
-# Failed tests are retried twice and listed in the summary: other programs run at the same time, and midnight passes.
-AGAIN := --reruns 2 --rerun-show-tracebacks
+# Failed tests run once more, in new processes: other programs run at the same time, and midnight passes.
+twice = $(1) || $(1) --last-failed --last-failed-no-failures=none
 # A browser and Django's database layer do not work together in one process.
 NO_BROWSER := --ignore=tests/browser
 MANAGE := $(PY) manage.py
@@ -49,20 +49,20 @@ run: .venv/.server var/secret_key ## Install, migrate, load the demo once and se
 tools: .venv/.dev $(NPM_PACKAGES) ## Install the requirements of the tests only
 
 test: .venv/.dev ## Run the tests that start no server, worker or command, on SQLite
-	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -m 'not processes'
+	$(call twice,env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -m 'not processes')
 
 # None of these uses Hypothesis, which would read all sources for constants.
 test-processes: .venv/.dev $(NPM_PACKAGES) ## Run the tests with servers, workers and commands, on SQLite
-	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -p no:hypothesispytest -m processes
+	$(call twice,env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -p no:hypothesispytest -m processes)
 
 test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run the tests that depend on the database, on a new PostgreSQL
-	$(PY) -m tests.support.postgres -- $(PYTEST) $(AGAIN) $(NO_BROWSER)
+	$(call twice,$(PY) -m tests.support.postgres -- $(PYTEST) $(NO_BROWSER))
 
 simulate: .venv/.dev ## Compare the editor with an oracle, step by step: STEPS=100000 SEED=1
 	env -u DATABASE_URL $(PY) -m pytest -q -s tests/simulation --steps=$(STEPS) --hypothesis-seed=$(SEED)
 
 test-browser: .venv/.dev ## Test the studio in Debian's Chromium
-	env -u DATABASE_URL $(PYTEST) $(AGAIN) tests/browser
+	$(call twice,env -u DATABASE_URL $(PYTEST) tests/browser)
 
 # It is too large for the suite: half a gigabyte, with its Node.
 PROMPTFOO := build/promptfoo/node_modules/.installed

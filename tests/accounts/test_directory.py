@@ -22,6 +22,7 @@ from capabilities.accounts.sign_in.factors import totp
 from editor_project.wsgi import application
 from tests.conftest import Cast
 from tests.support.people import give_role, key_of
+from tests.support.studio import Visitor
 from versioning.domain.access import Action
 from versioning.models import ApiKey, Membership
 
@@ -62,11 +63,9 @@ class Directory:
         return answer.status_code, found
 
     def patch(self, user_id: str, *operations: dict[str, Any]) -> tuple[int, Any]:
-        """Send operations of a PATCH."""
         return self.send("PATCH", f"Users/{user_id}", {"schemas": [PATCH], "Operations": list(operations)})
 
     def make(self, username: str, **more: Any) -> dict[str, Any]:
-        """Make a user."""
         status, made = self.send("POST", "Users", {"schemas": [USER], "userName": username, **more})
         assert status == 201, made
         return dict(made)
@@ -74,7 +73,6 @@ class Directory:
 
 @pytest.fixture
 def directory(cast: Cast) -> Directory:
-    """The directory, with a key that root has made."""
     return Directory(key_of("root", actions=[Action.DIRECTORY]).key)
 
 
@@ -177,14 +175,14 @@ def test_lists_have_pages(directory: Directory) -> None:
 
 
 def test_who_is_switched_off_has_no_session_and_no_key_at_once(cast: Cast, directory: Directory) -> None:
-    browser = Client()
-    browser.force_login(User.objects.get(username="edgar"))
-    assert browser.get("/api/me").status_code == cast.edgar.get("/me").status == 200
+    browser = Visitor()
+    browser.client.force_login(User.objects.get(username="edgar"))
+    assert browser.get("/api/me").status == cast.edgar.get("/me").status == 200
     assert directory.patch(id_of("edgar"), replaces("active", "False"))[1]["active"] is False
-    assert browser.get("/api/me").status_code == cast.edgar.get("/me").status == 401
+    assert browser.get("/api/me").status == cast.edgar.get("/me").status == 401
     assert not Session.objects.exists() and not OpenSession.objects.exists()
     directory.patch(id_of("edgar"), replaces("active", "True"))
-    assert (browser.get("/api/me").status_code, cast.edgar.get("/me").status) == (401, 200)
+    assert (browser.get("/api/me").status, cast.edgar.get("/me").status) == (401, 200)
 
 
 def test_the_last_superuser_stays_and_a_last_admin_goes(

@@ -30,8 +30,8 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
 from tests.support.honest_requests import COMMENT, REVIEW, make_one_of_everything, versions_of
 from tests.support.people import command, give_role, person
+from tests.support.studio import Visitor
 from tests.support.unchanged import is_refusal
-from tests.support.window import Window
 from versioning.api.schemas import ResponseSchema
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Role
@@ -331,12 +331,12 @@ def test_members_of_answers_that_hold_people_are_known() -> None:
 def test_superusers_erase_on_a_page_that_asks_for_the_name(cast: Cast) -> None:
     vera = User.objects.get(username="vera")
     page = f"/studio/auth/user/{vera.pk}/erase/"
-    root = Window.of("root")
+    root = Visitor("root")
     assert page in root.get(f"/studio/auth/user/{vera.pk}/change/").markup
     assert root.get(page).status == 200
     assert root.post(page, username="edgar").status == 400
     assert User.objects.filter(username="vera").exists()
-    assert Window.of("paula").post(page, username="vera").status == 403
+    assert Visitor("paula").post(page, username="vera").status == 403
     sent = root.post(page, username="vera")
     assert (sent.status, sent.headers["Location"]) == (302, "/studio/auth/user/")
     vera.refresh_from_db()

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -21,7 +20,7 @@ from tests.accounts.conftest import sign_in_with
 from tests.conftest import Cast
 from tests.support.identity_provider import CLIENT, IdentityProvider
 from tests.support.people import give_role, person
-from tests.support.studio import Visitor, words_of
+from tests.support.studio import Visitor
 from versioning.conf import check_values
 from versioning.models import Event
 
@@ -36,16 +35,16 @@ def ada(provider: IdentityProvider, **roles: str) -> User:
     return user
 
 
-def sign_in(provider: IdentityProvider, client: Client | None = None, next_url: str = "/studio/") -> Any:
+def sign_in(provider: IdentityProvider, client: Visitor | None = None, next_url: str = "/studio/") -> Any:
     """Sign in, as a browser does, and return the answer to the callback."""
-    client = client or Client()
+    client = client or Visitor()
     begun = client.get(BEGIN, {"next": next_url})
-    assert begun.status_code == 302, words_of(begun)
-    return client.get(provider.authorize(begun["Location"]))
+    assert begun.status == 302, begun.words
+    return client.get(provider.authorize(begun.location))
 
 
-def is_in(client: Client) -> bool:
-    return bool(client.get("/studio/session/").status_code == 200)
+def is_in(client: Visitor) -> bool:
+    return bool(client.get("/studio/session/").status == 200)
 
 
 def latest_event() -> Event:
@@ -54,9 +53,9 @@ def latest_event() -> Event:
 
 def test_a_known_person_signs_in_and_goes_on_where_they_wanted_to(corp: IdentityProvider) -> None:
     ada(corp)
-    client = Client()
+    client = Visitor()
     answer = sign_in(corp, client, "/studio/versioning/agent/")
-    assert answer["Location"] == "/studio/versioning/agent/" and is_in(client)
+    assert answer.location == "/studio/versioning/agent/" and is_in(client)
     event = latest_event()
     assert (event.type, event.actor) == ("signIn.succeeded", "ada")
     assert event.detail == {"username": "ada", "method": "sso", "provider": "corp"}
@@ -75,7 +74,7 @@ ELSEWHERE = (
 def test_a_sign_in_leads_to_no_other_site(corp: IdentityProvider) -> None:
     ada(corp)
     for next_url in ELSEWHERE:
-        assert sign_in(corp, next_url=next_url)["Location"] == "/studio/", next_url
+        assert sign_in(corp, next_url=next_url).location == "/studio/", next_url
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -108,14 +107,14 @@ def test_what_is_wrong_is_refused_with_a_page_and_an_entry_in_the_log(
     corp: IdentityProvider, wrong: dict[str, Any], reason: str
 ) -> None:
     ada(corp)
-    client = Client()
+    client = Visitor()
     for name, value in wrong.items():
         setattr(corp, name, value)
     answer = client.get(BEGIN)
-    if answer.status_code == 302:
-        answer = client.get(corp.authorize(answer["Location"]))
-    assert answer.status_code == 403 and "not signed in" in words_of(answer)
-    assert "Corp" in words_of(answer) and "Content-Security-Policy" in answer
+    if answer.status == 302:
+        answer = client.get(corp.authorize(answer.location))
+    assert answer.status == 403 and "not signed in" in answer.words
+    assert "Corp" in answer.words and "Content-Security-Policy" in answer.headers
     assert not is_in(client)
     event = latest_event()
     assert (event.type, event.actor) == ("signIn.failed", "")
@@ -136,18 +135,18 @@ def test_a_provider_that_does_not_answer_as_one_is_told_apart(
 ) -> None:
     for name, value in wrong.items():
         setattr(corp, name, value)
-    client = Client()
+    client = Visitor()
     answer = client.get(BEGIN)
-    if answer.status_code == 302:
-        answer = client.get(corp.authorize(answer["Location"]))
-    assert answer.status_code == 502 and "cannot be reached" in words_of(answer)
+    if answer.status == 302:
+        answer = client.get(corp.authorize(answer.location))
+    assert answer.status == 502 and "cannot be reached" in answer.words
     assert latest_event().detail["reason"] == "provider_unavailable"
 
 
 def test_a_key_that_rotated_is_fetched(corp: IdentityProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     ada(corp)
-    client = Client()
-    begun = client.get(BEGIN)["Location"]
+    client = Visitor()
+    begun = client.get(BEGIN).location
     corp.published, corp.signs_with = ("second",), "second"
     monkeypatch.setattr(oidc, "ASK_AGAIN_AFTER", 0.0)
     client.get(corp.authorize(begun))
@@ -158,31 +157,31 @@ def test_an_answer_counts_once_in_the_browser_that_asked_and_for_ten_minutes(
     corp: IdentityProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada(corp)
-    client, other = Client(), Client()
-    back = corp.authorize(client.get(BEGIN)["Location"])
-    assert other.get(back).status_code == 400 and not is_in(other)
-    assert client.get(back).status_code == 302
-    assert client.get(back).status_code == 400  # again
-    assert client.get(BEGIN + "callback/").status_code == 400
-    late = corp.authorize(client.get(BEGIN)["Location"])
+    client, other = Visitor(), Visitor()
+    back = corp.authorize(client.get(BEGIN).location)
+    assert other.get(back).status == 400 and not is_in(other)
+    assert client.get(back).status == 302
+    assert client.get(back).status == 400  # again
+    assert client.get(BEGIN + "callback/").status == 400
+    late = corp.authorize(client.get(BEGIN).location)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 601)
-    assert client.get(late).status_code == 400
+    assert client.get(late).status == 400
 
 
 def test_the_answer_of_another_issuer_is_refused_before_its_code_is_used(corp: IdentityProvider) -> None:
-    client = Client()
-    back = corp.authorize(client.get(BEGIN)["Location"])
+    client = Visitor()
+    back = corp.authorize(client.get(BEGIN).location)
     answer = client.get(back.replace("iss=", "iss=https%3A%2F%2Fevil.example&was="))
-    assert answer.status_code == 403 and latest_event().detail["reason"] == "issuer"
+    assert answer.status == 403 and latest_event().detail["reason"] == "issuer"
 
 
 def test_who_cancels_is_told_so(corp: IdentityProvider) -> None:
-    client = Client()
-    back = corp.authorize(client.get(BEGIN)["Location"])
+    client = Visitor()
+    back = corp.authorize(client.get(BEGIN).location)
     state = back.partition("state=")[2].partition("&")[0]
     answer = client.get(f"{BEGIN}callback/", {"state": state, "error": "access_denied"})
-    assert "cancelled" in words_of(answer) and latest_event().detail["reason"] == "cancelled"
+    assert "cancelled" in answer.words and latest_event().detail["reason"] == "cancelled"
 
 
 @pytest.mark.parametrize(
@@ -207,12 +206,12 @@ def test_the_first_sign_in_makes_an_account(
     person("ada")
     corp.person = {"sub": "new-1", "given_name": "Grace", "family_name": "\u202eHopper", **claims}
     answer = sign_in(corp)
-    assert answer.status_code == 403 and "member of no workspace" in words_of(answer)
+    assert answer.status == 403 and "member of no workspace" in answer.words
     made = Identity.objects.get(issuer=corp.url, subject="new-1").user
     assert made.username == name and not made.has_usable_password() and not made.is_superuser
     assert (made.first_name, made.last_name, made.email) == ("Grace", "", "")
     give_role(name, "acme", "viewer")
-    client = Client()
+    client = Visitor()
     sign_in(corp, client)
     assert is_in(client) and Identity.objects.count() == 1
 
@@ -221,7 +220,7 @@ def test_the_first_sign_in_makes_an_account(
 def test_a_mail_address_links_nothing(corp: IdentityProvider, is_verified: bool) -> None:
     User.objects.filter(username="root").update(email="root@corp.example")
     corp.person = {"sub": "evil", "email": "root@corp.example", "email_verified": is_verified}
-    client = Client()
+    client = Visitor()
     sign_in(corp, client)
     assert not is_in(client)
     assert Identity.objects.get().user.username == "root-2"
@@ -263,62 +262,62 @@ def test_the_provider_of_the_directory_has_to_be_known(corp: IdentityProvider, s
 def test_without_sign_up_no_account_is_made(corp: IdentityProvider, settings: Settings) -> None:
     settings.EDITOR_SSO_SIGN_UP = "off"
     answer = sign_in(corp)
-    assert answer.status_code == 403 and latest_event().detail["reason"] == "no_account"
+    assert answer.status == 403 and latest_event().detail["reason"] == "no_account"
     assert not User.objects.filter(username="ada").exists()
 
 
 def test_a_person_who_left_stays_outside(corp: IdentityProvider) -> None:
     user = ada(corp)
-    client = Client()
+    client = Visitor()
     sign_in(corp, client)
     User.objects.filter(pk=user.pk).update(is_active=False)
     assert not is_in(client)
     answer = sign_in(corp)
-    assert answer.status_code == 403 and latest_event().detail["reason"] == "inactive"
+    assert answer.status == 403 and latest_event().detail["reason"] == "inactive"
     assert latest_event().detail["username"] == "ada" and latest_event().actor == ""
 
 
 def test_a_session_from_before_is_not_the_one_after(corp: IdentityProvider) -> None:
     ada(corp)
-    client = Client()
+    client = Visitor()
     client.get(BEGIN)
     assert Session.objects.get().expire_date < timezone.now() + datetime.timedelta(minutes=11)
-    before = client.cookies["sessionid"].value
+    before = client.client.cookies["sessionid"].value
     sign_in(corp, client)
-    assert client.cookies["sessionid"].value != before
+    assert client.client.cookies["sessionid"].value != before
 
 
 def test_an_account_is_linked_only_while_signed_in_to_it(corp: IdentityProvider) -> None:
     edgar = Visitor("edgar")
-    assert edgar.client.get("/studio/account/links/?provider=corp").status_code == 200
-    page = edgar.client.post("/studio/account/links/", {"provider": "corp"})
+    assert edgar.get("/studio/account/links/?provider=corp").status == 200
+    page = edgar.post("/studio/account/links/", {"provider": "corp"})
     address = page.context["address"]
-    stranger = Client()
-    assert stranger.get(corp.authorize(address)).status_code == 400
-    edgar.client.get(corp.authorize(address))
+    stranger = Visitor()
+    assert stranger.get(corp.authorize(address)).status == 400
+    edgar.get(corp.authorize(address))
     assert Identity.objects.get().user.username == "edgar"
-    taken = Visitor("vera").client
+    taken = Visitor("vera")
     page = taken.post("/studio/account/links/", {"provider": "corp"})
-    assert taken.get(corp.authorize(page.context["address"])).status_code == 403
+    assert taken.get(corp.authorize(page.context["address"])).status == 403
     assert latest_event().detail["reason"] == "taken"
 
 
 def test_a_link_needs_a_form_with_a_token(corp: IdentityProvider) -> None:
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(User.objects.get(username="edgar"))
-    assert client.post("/studio/account/links/", {"provider": "corp"}).status_code == 403
+    client = Visitor(enforce_csrf_checks=True)
+    client.client.force_login(User.objects.get(username="edgar"))
+    assert client.post("/studio/account/links/", {"provider": "corp"}).status == 403
 
 
 def test_the_last_way_in_is_not_removed(corp: IdentityProvider) -> None:
     user = ada(corp)
     user.set_unusable_password()
     user.save()
-    client = Client()
+    client = Visitor()
     sign_in(corp, client)
     answer = client.post("/studio/account/links/", {"remove": Identity.objects.get().pk})
-    assert answer.status_code == 409 and Identity.objects.exists()
+    assert answer.status == 409 and Identity.objects.exists()
     for number in ("999", "9" * 5_000, "\u0661", "²", "x"):
-        assert client.post("/studio/account/links/", {"remove": number}).status_code == 404
+        assert client.post("/studio/account/links/", {"remove": number}).status == 404
 
 
 def test_missing_claims_are_completed_from_the_answer_about_the_person(corp: IdentityProvider) -> None:
@@ -339,20 +338,20 @@ def test_with_single_sign_on_alone_passwords_are_for_superusers_at_their_own_doo
         user = User.objects.get(username=name)
         user.set_password("a long enough password")
         user.save()
-    usual = Client().get("/studio/login/")
-    assert 'name="password"' not in usual.content.decode() and "Sign in with Corp" in words_of(usual)
+    usual = Visitor().get("/studio/login/")
+    assert 'name="password"' not in usual.markup and "Sign in with Corp" in usual.words
     given = {"username": "root", "password": "a long enough password"}
-    assert Client().post("/studio/login/", given).status_code == 403
-    root, edgar = Client(), Client()
-    assert root.post("/studio/login/local/", given).status_code == 302 and is_in(root)
+    assert Visitor().post("/studio/login/", given).status == 403
+    root, edgar = Visitor(), Visitor()
+    assert root.post("/studio/login/local/", given).status == 302 and is_in(root)
     refused = edgar.post("/studio/login/local/", {**given, "username": "edgar"})
-    assert "for superusers" in words_of(refused) and not is_in(edgar)
+    assert "for superusers" in refused.words and not is_in(edgar)
 
 
 def test_off_there_is_nothing_of_it(settings: Settings) -> None:
-    assert Client().get(BEGIN).status_code == 404
-    assert "Sign in with" not in words_of(Client().get("/studio/login/"))
-    assert Client().get("/studio/login/local/")["Location"] == "/studio/login/"
+    assert Visitor().get(BEGIN).status == 404
+    assert "Sign in with" not in Visitor().get("/studio/login/").words
+    assert Visitor().get("/studio/login/local/").location == "/studio/login/"
 
 
 def test_an_event_about_a_sign_in_is_seen_by_the_person_and_superusers(
@@ -363,5 +362,5 @@ def test_an_event_about_a_sign_in_is_seen_by_the_person_and_superusers(
     for name, sees in {"root": 1, "alice": 0, "edgar": 0}.items():
         answer = getattr(cast, name).get("/events", type="signIn.*")
         assert len(answer.body["events"]) == sees, name
-    shown = words_of(Visitor("ada").get("/studio/activity/"))
+    shown = Visitor("ada").get("/studio/activity/").words
     assert "signed in with corp" in shown

@@ -104,7 +104,7 @@ def test_a_workspace_with_an_earlier_id_does_not_show_the_earlier_log(cast: Cast
 
 
 @pytest.mark.database
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 @pytest.mark.parametrize(
     ("kind", "moment"),
     [
@@ -141,7 +141,7 @@ def test_what_is_made_in_a_workspace_that_is_being_deleted_is_refused(
 
 
 @pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 @pytest.mark.parametrize("whom", ["themselves", "each other"])
 def test_of_two_last_admins_one_stays(cast: Cast, whom: str) -> None:
     give_role("vera", "acme", "admin")

@@ -27,7 +27,7 @@ def test_refusals_before_a_view_carry_cache_control_too(alice: Api) -> None:
     assert {answer.headers["Cache-Control"] for answer in answers} == {NO_STORE}
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_a_304_carries_the_same_cache_control(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     door = FrontDoor(cast.alice.key)

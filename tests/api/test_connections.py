@@ -15,6 +15,8 @@ from tests.support.hasty_settings import IDLE_SECONDS
 from tests.support.remote import SECONDS_FOR_AN_ANSWER, connected, service_connection
 from tests.support.service import Service, running_service
 
+pytestmark = pytest.mark.processes
+
 MORE_THAN_GRANIAN_HOLDS = 1_100
 MORE_THAN_BUFFERS_HOLD = 100
 HEAD = b"GET /api/schema HTTP/1.1\r\nHost: 127.0.0.1\r\n"

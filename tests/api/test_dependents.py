@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.calls import undone
-from tests.support.window import KINDS
+from tests.support.studio import KINDS
 from versioning.models import ApiKey
 from versioning.models.keys import hash_secret
 

@@ -151,7 +151,7 @@ def test_a_record_cached_before_a_mark_gets_no_304(published: Cast, kind: Kind) 
 
 
 @pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_cached_favorites_of_one_person_are_not_served_to_another(published: Cast, door: type[Api]) -> None:
     vera, other = door(published.vera.key), door(key_of("vera", workspace="acme").key)
     give_role("charlie", "acme", "viewer")
@@ -235,7 +235,7 @@ def test_an_override_without_a_row_can_be_a_favorite(cast: Cast, folder: Folder)
 
 
 @pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_concurrent_marks_are_all_counted_and_all_removed(cast: Cast) -> None:
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
     people = [cast.alice, cast.paula, cast.edgar, cast.vera, cast.charlie] * 4

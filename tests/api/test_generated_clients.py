@@ -16,6 +16,8 @@ from tests.support.openapi import operations
 from tests.support.service import Service
 from versioning.api.openapi import document as openapi
 
+pytestmark = pytest.mark.processes
+
 FOLDER = Path(__file__).parent / "generated_clients"
 NPM_CLIENT = Path(__file__).parent / "npm_client"
 MINIMUM_OF_CHECKS = 40

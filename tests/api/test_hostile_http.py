@@ -15,6 +15,8 @@ from tests.support.remote import RemoteApi, connected, send, service_connection
 from tests.support.service import Service, running_service
 from tests.support.unchanged import is_refusal
 
+pytestmark = pytest.mark.processes
+
 LIMIT = 64 * 1024
 
 ODD_PATHS = [

@@ -92,6 +92,7 @@ def test_revoking_a_key_takes_effect_immediately_and_affects_no_other_key(cast: 
     assert other.get(kind.url("writer")).body["name"] == "Writer"
 
 
+@pytest.mark.processes
 def test_a_key_that_another_process_revokes_is_refused_by_a_running_server(live_service: Service) -> None:
     key = live_service.manage("create_api_key", "tester", "--workspace", "default")
 

@@ -16,7 +16,7 @@ EXPECTED = {
 
 
 def test_a_public_agent_is_streamed_to_any_signed_in_caller_as_it_is_published(
-    transactional_db: None, cast: Cast
+    committed_db: None, cast: Cast
 ) -> None:
     history = make_history(AGENTS, cast.alice, visibility="public")
     for call in STREAMS:
@@ -29,7 +29,7 @@ def test_a_public_agent_is_streamed_to_any_signed_in_caller_as_it_is_published(
         assert call.send(cast.nobody, AGENTS, history).status == 401, call
 
 
-def test_the_role_decides_what_may_be_streamed(transactional_db: None, cast: Cast) -> None:
+def test_the_role_decides_what_may_be_streamed(committed_db: None, cast: Cast) -> None:
     history = make_history(AGENTS, cast.alice)
     for who, expected in EXPECTED.items():
         api: Api = getattr(cast, who)

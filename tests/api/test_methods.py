@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.api import Answer, Api, Kind
 from tests.support.openapi import ROUTES
 from tests.support.remote import connected
@@ -48,6 +50,7 @@ def test_trace_is_refused_everywhere() -> None:
         assert "TRACE" not in allowed(answer), path
 
 
+@pytest.mark.processes
 def test_a_real_server_sends_nothing_back_to_trace(live_service: Service, kind: Kind) -> None:
     with connected(live_service) as api:
         for path in (kind.path, "/nothing", "/schema"):

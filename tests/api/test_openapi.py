@@ -305,6 +305,7 @@ class Links(HTMLParser):
         self.found += [value for name, value in attrs if name == addresses.get(tag) and value]
 
 
+@pytest.mark.processes
 def test_the_docs_are_a_page_that_loads_everything_from_the_service_itself(live_service: Service) -> None:
     address = f"{live_service.url}/api/docs"
     with urlopen(address) as page:
@@ -321,6 +322,7 @@ def test_the_docs_are_a_page_that_loads_everything_from_the_service_itself(live_
     assert {"text/javascript", "text/css"} <= kinds
 
 
+@pytest.mark.processes
 def test_the_docs_show_the_document_of_the_service(live_service: Service) -> None:
     with urlopen(f"{live_service.url}/api/docs") as page:
         html = page.read().decode()

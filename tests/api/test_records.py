@@ -98,6 +98,7 @@ def test_an_id_with_a_slash_works_in_every_route_below_it(alice: Api, kind: Kind
     assert alice.delete(f"{kind.path}/team/a%20b/%C3%BC").status == 200
 
 
+@pytest.mark.processes
 def test_a_real_server_takes_a_slash_in_an_id_encoded_or_plain(live_service: Service, kind: Kind) -> None:
     with connected(live_service) as api:
         made = kind.make(api, "team/ü%25/日 本")["latestVersionId"]

@@ -156,7 +156,7 @@ def test_a_clone_can_be_made_by_a_released_label_and_does_not_get_the_label(
     assert [label["name"] for label in cast.vera.get(kind.url("copy", "labels")).body["labels"]] == ["latest"]
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_cached_answers_for_a_label_are_not_served_after_the_label_changed(
     cast: Cast, kind: Kind, history: History
 ) -> None:

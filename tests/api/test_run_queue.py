@@ -124,6 +124,7 @@ def refused(api: Api, verb: str = "generate", agent_id: str = "queued") -> bool:
     return monotonic() - began < 2
 
 
+@pytest.mark.processes
 def test_saves_go_on_beside_runs_and_more_runs_wait_or_are_refused(api: RemoteApi, held: HeldModel) -> None:
     with ExitStack() as stack:
         # A stream has a place like any other run.
@@ -144,6 +145,7 @@ def test_saves_go_on_beside_runs_and_more_runs_wait_or_are_refused(api: RemoteAp
         assert run(api, "queued").status == 200
 
 
+@pytest.mark.processes
 def test_a_caller_who_leaves_the_queue_is_not_run(api: RemoteApi, held: HeldModel) -> None:
     with callers(api) as ask:
         running = [ask() for _ in range(RUNS)]
@@ -167,6 +169,7 @@ def is_full(api: RemoteApi) -> bool:
             return False
 
 
+@pytest.mark.processes
 def test_a_caller_without_a_key_gets_401_and_takes_no_place(api: RemoteApi, held: HeldModel) -> None:
     with callers(api) as ask:
         running = [ask() for _ in range(RUNS)]
@@ -177,6 +180,7 @@ def test_a_caller_without_a_key_gets_401_and_takes_no_place(api: RemoteApi, held
         assert {answer.result(SECONDS).status for answer in running} == {200}
 
 
+@pytest.mark.processes
 def test_a_visitor_who_is_not_signed_in_takes_no_place(api: RemoteApi, held: HeldModel) -> None:
     with callers(api) as ask:
         running = [ask() for _ in range(RUNS)]

@@ -19,8 +19,6 @@ class Config(Shape):
 
 
 class Part(ResponseSchema):
-    """A part."""
-
     part_name: str
 
 

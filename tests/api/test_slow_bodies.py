@@ -2,19 +2,72 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPResponse
 
 import pytest
 
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.remote import RemoteApi, connected, service_connection
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
+from tests.support.remote import RemoteApi, answer_of, connected, service_connection
 from tests.support.service import Service, running_service
-from tests.support.slow import BY_LENGTH, FORM, FRAMINGS, HOST, JSON, Slow, slow, trickle
 from tests.support.streams import served_asynchronously
 from versioning.api.limits import ANONYMOUS_LIMIT, MEMORY_LIMIT
+
+HOST = "Host: 127.0.0.1"
+JSON = "Content-Type: application/json"
+FORM = "Content-Type: application/x-www-form-urlencoded"
+BY_LENGTH = ("Content-Length: 1000", b"x")
+IN_CHUNKS = ("Transfer-Encoding: chunked", b"5\r\nx")
+FRAMINGS = {"with a length": BY_LENGTH, "in chunks": IN_CHUNKS}
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A connection on which the head of a request was sent, and a byte of its body."""
+
+    connection: socket.socket
+
+    def answer(self) -> Answer:
+        """Return the answer, once it has arrived."""
+        with HTTPResponse(self.connection) as response:
+            response.begin()
+            return answer_of(response)
+
+    def is_closed(self) -> bool:
+        """Wait for the end of the connection."""
+        try:
+            return self.connection.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+
+@contextmanager
+def slow(address: str, line: str, framing: tuple[str, bytes], *headers: str) -> Iterator[Slow]:
+    """Begin a request, and say no more."""
+    name, _, port = address.rpartition(":")
+    length, beginning = framing
+    head = "\r\n".join([f"{line} HTTP/1.1", HOST, length, *headers])
+    with socket.create_connection((name, int(port)), timeout=60) as connection:
+        connection.sendall(head.encode() + b"\r\n\r\n" + beginning)
+        yield Slow(connection)
+
+
+def trickle(connection: socket.socket, pieces: Iterable[bytes], seconds_between: float) -> None:
+    """Send one piece after the other until the server has had enough."""
+    try:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(seconds_between)
+    except OSError:
+        return
+
+
+pytestmark = pytest.mark.processes
 
 DEADLINE = 3
 CLIENTS_PER_REQUEST = 10

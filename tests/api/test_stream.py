@@ -20,6 +20,8 @@ from tests.support.runs import OPENAI, agent, draft, ran, run, run_path
 from tests.support.service import Service
 from tests.support.streams import DONE, PING, Stream, beside, listening, served_asynchronously
 
+pytestmark = pytest.mark.processes
+
 KEY = "sk-test-0123456789abcdef"
 STREAMS = 30
 SECONDS_TO_LEAVE = 20  # promised is one; a busy machine is given more

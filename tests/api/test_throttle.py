@@ -18,6 +18,8 @@ from tests.support.remote import connected
 from tests.support.service import running_service
 from versioning.models import ThrottleWindow
 
+pytestmark = pytest.mark.processes
+
 REQUESTS = 24
 LIMIT = 5
 

@@ -18,7 +18,7 @@ from tests.support.api import PROMPT_BLOCKS
 from tests.support.remote import connected
 from tests.support.rollouts import arm, started
 from tests.support.service import Service
-from tests.support.window import studio_routes
+from tests.support.studio import studio_routes
 from versioning.models.keys import PREFIX_LENGTH
 
 PAGES = sorted(Library("", "", "", "", "").main_pages)

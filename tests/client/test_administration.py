@@ -12,6 +12,8 @@ from editor_client.__main__ import main
 
 from tests.support.service import Service
 
+pytestmark = pytest.mark.processes
+
 
 def test_a_service_account_gets_a_limited_key(client: Any, live_service: Service) -> None:
     name = f"robot-{uuid4().hex[:8]}"

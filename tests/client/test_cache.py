@@ -36,6 +36,7 @@ def agent(client: Any, new_id: str) -> Any:
 class TestTheRealServer:
     """A publish is seen at the next revalidation; removed versions are not served any more."""
 
+    @pytest.mark.processes
     def test_a_publish_by_another_caller_is_seen_at_the_next_read(
         self, client: Any, connect: Clients, agent: Any, live_service: Service
     ) -> None:
@@ -45,6 +46,7 @@ class TestTheRealServer:
         other.get_stored_agent(agent.id).update(instructions="two", auto_publish=True)
         assert client.get_agent(agent.id).details().instructions == "two"
 
+    @pytest.mark.processes
     def test_a_removed_label_is_not_served_after_one_answer(
         self, connect: Clients, agent: Any, relay: Relay, live_service: Service
     ) -> None:

@@ -19,6 +19,8 @@ from tests.support import fork_server
 from tests.support.relay import relay_to
 from tests.support.service import Service
 
+pytestmark = pytest.mark.processes
+
 DONE, DIFFERENT, FAILED = 0, 1, 2
 
 
@@ -55,7 +57,6 @@ class Desk:
         return self.run(command, str(self.folder), "--workspace", self.workspace, *more)
 
     def agent(self, resource_id: str, text: str = "one", **more: Any) -> Any:
-        """Make a published agent."""
         fields = {"name": "Writer", "instructions": text, "auto_publish": True, **more}
         self.client.create_stored_agent(id=resource_id, workspace_id=self.workspace, **fields)
         return self.client.get_stored_agent(resource_id)

@@ -9,6 +9,8 @@ from editor_client import NotFound, ValidationFailed
 
 from tests.support.clients import with_both_clients
 
+pytestmark = pytest.mark.processes
+
 
 @with_both_clients
 def test_comments_are_written_resolved_and_deleted(client: Any, new_id: str) -> None:

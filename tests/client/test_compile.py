@@ -36,6 +36,7 @@ def blocking(live_service: Service) -> Any:
         yield client
 
 
+@pytest.mark.processes
 def test_a_compiled_block_equals_the_text_of_the_server(blocking: Client, new_id: str) -> None:
     block = blocking.create_stored_prompt_block(**{**FULL_BLOCK, "id": new_id})
     for context in CONTEXTS:
@@ -44,6 +45,7 @@ def test_a_compiled_block_equals_the_text_of_the_server(blocking: Client, new_id
     assert {bool(compile_prompt(block, context)) for context in CONTEXTS} == {True, False}
 
 
+@pytest.mark.processes
 def test_a_compiled_agent_equals_the_text_of_the_server(blocking: Client, new_id: str) -> None:
     for number, template in enumerate(TEMPLATES):
         blocking.create_stored_prompt_block(
@@ -87,6 +89,7 @@ def test_plain_text_is_not_a_template_and_other_values_are_refused() -> None:
 NO_CONTEXTS: list[Any] = [["a"], [1], [], "x", "", 1, 0, False]
 
 
+@pytest.mark.processes
 def test_a_context_that_is_no_object_is_refused_like_by_the_server(
     blocking: Client, live_service: Service, new_id: str
 ) -> None:

@@ -11,6 +11,8 @@ from editor_client.__main__ import main
 
 from tests.support.service import Service
 
+pytestmark = pytest.mark.processes
+
 
 def test_a_dataset_is_filled_changed_and_deleted(client: Any, new_id: str) -> None:
     made = client.create_dataset(name=new_id, workspace_id="default", tags=["first"])

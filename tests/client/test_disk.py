@@ -22,12 +22,10 @@ DOWN_AT_ONCE: dict[str, Any] = {"retries": 0}
 
 
 def read(client: Any) -> Any:
-    """Read `writer`."""
     return client.get_stored_agent("writer").details()
 
 
 def files(folder: Path) -> list[Path]:
-    """Return the files of the folder, sorted."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 

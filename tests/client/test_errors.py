@@ -71,7 +71,6 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 
 
 def read(client: Any) -> Any:
-    """Read `writer`."""
     return client.get_stored_agent("writer").details()
 
 
@@ -268,6 +267,7 @@ def test_a_proxy_of_the_environment_is_used_within_the_timeout(
         read(connect("http://editor.invalid", timeout=IMPATIENT))
 
 
+@pytest.mark.processes
 def test_reads_succeed_while_the_server_is_killed(
     connect: Clients, fresh_service: Service, tmp_path: Path
 ) -> None:

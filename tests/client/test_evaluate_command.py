@@ -28,6 +28,8 @@ from tests.support.clients import Clients
 from tests.support.programs import credentials
 from tests.support.service import ROOT, Service, running_service
 
+pytestmark = pytest.mark.processes
+
 MODEL = {"provider": "openai", "name": "gpt-4o"}
 
 

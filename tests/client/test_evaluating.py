@@ -12,6 +12,7 @@ from editor_client.manage.experiments import Comparison, ExperimentRecord, Resul
 from editor_client.transfer.evaluate_commands import judge, markdown
 
 
+@pytest.mark.processes
 def test_a_function_is_evaluated_and_compared_with_its_last_evaluation(client: Any, new_id: str) -> None:
     dataset = client.get_dataset(client.create_dataset(name=new_id, workspace_id="default").id)
     dataset.add_items([{"input": number, "ground_truth": number * 2} for number in range(12)])
@@ -55,6 +56,7 @@ def test_a_function_is_evaluated_and_compared_with_its_last_evaluation(client: A
         client.evaluate(double, dataset="nothing")
 
 
+@pytest.mark.processes
 def test_gates_through_the_client(client: Any, new_id: str) -> None:
     dataset = client.create_dataset(name=new_id, workspace_id="default").id
     client.create_stored_agent(id=new_id, name="Writer", instructions="one", workspace_id="default")

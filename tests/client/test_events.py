@@ -20,6 +20,8 @@ from editor_client.__main__ import main
 from tests.support.clients import Clients, with_both_clients
 from tests.support.service import ROOT, Service
 
+pytestmark = pytest.mark.processes
+
 SECONDS_TO_WAIT = 60
 
 

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 
 def parts(name: str, etag: str = '"1"', agent_id: str = "writer", **headers: str) -> Answer:
-    """Return an answer with the parts of an agent of this name."""
     config = {"name": name, "instructions": "Be kind."}
     body = {"id": agent_id, "resolvedVersionId": "v1", "config": config, "promptBlocks": {}}
     return Answer(200, {"etag": etag, **headers}, json.dumps(body).encode())

@@ -14,6 +14,8 @@ from editor_client import Client, Unreachable
 from tests.support.clients import Clients, with_both_clients
 from tests.support.service import Service, running_service
 
+pytestmark = pytest.mark.processes
+
 TIMEOUT = 1.0
 AT_ONCE = 0.5 * TIMEOUT
 """All reads together take less than half of what waiting for one would."""

@@ -24,6 +24,8 @@ from tests.support.service import ROOT, Service
 from tests.support.wheels import installed, wheel_of
 from versioning.domain.agents import AGENT, PROMPT_BLOCK
 
+pytestmark = pytest.mark.processes
+
 # httpx2 and its dependencies.
 ALLOWED = {"httpx2", "httpcore2", "h11", "anyio", "idna", "truststore", "sniffio", "typing_extensions"}
 

@@ -12,6 +12,8 @@ from editor_client.__main__ import main
 
 from tests.support.service import Service
 
+pytestmark = pytest.mark.processes
+
 ECHO = {"provider": "echo", "name": "echo"}
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from editor_client import Conflict, EditConflict, NotFound
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def items(client: Any, new_id: str) -> list[Any]:

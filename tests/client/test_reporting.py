@@ -35,6 +35,7 @@ def reports(server: Misbehaving) -> list[Any]:
     ]
 
 
+@pytest.mark.processes
 @with_both_clients
 def test_reads_are_reported_when_the_client_closes(
     connect: Clients, live_service: Service, new_id: str

@@ -10,10 +10,11 @@ from editor_client import Conflict, Forbidden
 from tests.support.clients import Clients
 from tests.support.service import Service
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(scope="module")
 def reviewers_key(live_service: Service) -> str:
-    """The key of another publisher."""
     return live_service.manage("create_api_key", "rita", "--workspace", "default", "--role", "publisher")
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from editor_client import Conflict
 
+pytestmark = pytest.mark.processes
+
 
 def test_a_rollout_is_started_widened_read_and_stopped(client: Any, new_id: str) -> None:
     live = client.create_stored_agent(id=new_id, name="Writer", instructions="one")

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from editor_client import Conflict
 
+pytestmark = pytest.mark.processes
+
 NEXT_YEAR = datetime.datetime.now(datetime.UTC).year + 1
 
 

@@ -99,6 +99,7 @@ with Client(url, api_key=key, stale_while_revalidate=1000) as client:
 """
 
 
+@pytest.mark.processes
 def test_a_forked_process_has_its_own_connections(live_service: Service, new_id: str) -> None:
     with Client(live_service.url, api_key=live_service.key) as client:
         client.create_stored_agent(id=new_id, name="Writer", instructions="one")

@@ -43,6 +43,7 @@ def hear(client: Any) -> list[Any]:
     return list(client.get_agent("writer").stream("hello"))
 
 
+@pytest.mark.processes
 @with_both_clients
 def test_a_run_of_the_real_server_is_streamed(client: Any, new_id: str) -> None:
     client.create_stored_agent(id=new_id, name="Writer", instructions="Be brief.", model=ECHO)

@@ -22,6 +22,8 @@ from editor_client.parts import evaluate
 from tests.support.clients import Clients
 from tests.support.service import Service
 
+pytestmark = pytest.mark.processes
+
 ECHO = {"provider": "echo", "name": "echo"}
 
 
@@ -78,7 +80,6 @@ def stored(client: Any, sort: Kind, new_id: str) -> Any:
 
 @pytest.fixture(scope="module")
 def viewers_key(live_service: Service) -> str:
-    """The key of a viewer."""
     return live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
 
 

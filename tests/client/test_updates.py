@@ -94,6 +94,7 @@ def text_block(text: str) -> dict[str, Any]:
 class TestWhatIsHeld:
     """No requests while nothing changes; the next read after a change shows it."""
 
+    @pytest.mark.processes
     @with_both_clients
     def test_cached_answers_cost_no_request(
         self, client: Any, follower: Any, relay: Relay, new_id: str
@@ -111,6 +112,7 @@ class TestWhatIsHeld:
             assert agent.details() is agent.details() and stored.details() is stored.details()
         assert reads(relay) == before
 
+    @pytest.mark.processes
     def test_every_change_is_seen(
         self, client: Any, follower: Any, follow: Callable[..., Any], relay: Relay, viewers_key: str
     ) -> None:
@@ -152,6 +154,7 @@ class TestWhatIsHeld:
         soon(lambda: {name: outcome(read) for name, (read, _, _) in changes.items()} == wanted)
         assert {name: outcome(read) for name, (read, _, _) in changes.items()} == wanted
 
+    @pytest.mark.processes
     def test_an_agent_is_requested_once_for_all_threads(
         self, live_service: Service, relay: Relay, updates: str, new_id: str
     ) -> None:
@@ -173,13 +176,13 @@ class TestWhatIsHeld:
 
 @pytest.fixture(scope="module")
 def viewers_key(live_service: Service) -> str:
-    """The key of a viewer of the workspace."""
     return live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
 
 
 class TestAServerThatIsAway:
     """Reads succeed with cached answers, in any context; after the outage each is requested once."""
 
+    @pytest.mark.processes
     @with_both_clients
     def test_reads_succeed_and_changes_during_the_outage_are_seen(
         self, client: Any, follower: Any, relay: Relay, new_id: str
@@ -203,6 +206,7 @@ class TestAServerThatIsAway:
         # Once more for those that were read before the log was followed again.
         assert len(agents) <= len(reads(relay)) - asked <= 2 * len(agents)
 
+    @pytest.mark.processes
     def test_stored_answers_serve_a_client_that_revalidates(
         self, follow: Callable[..., Any], client: Any, live_service: Service, relay: Relay, tmp_path: Path
     ) -> None:
@@ -224,6 +228,7 @@ class TestAServerThatIsAway:
             with pytest.raises(Unreachable):
                 reader.get_agent(f"{new_id}-gone").details()
 
+    @pytest.mark.processes
     def test_a_schema_that_only_the_server_can_check_is_left_unchecked(
         self, client: Any, follower: Any, relay: Relay, new_id: str
     ) -> None:
@@ -259,6 +264,7 @@ class TestARefusedKey:
         key = live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
         return Viewer(key, new_id)
 
+    @pytest.mark.processes
     def test_cached_answers_are_removed_without_a_read(
         self, follow: Callable[..., Any], relay: Relay, live_service: Service, viewer: Viewer, tmp_path: Path
     ) -> None:
@@ -271,6 +277,7 @@ class TestARefusedKey:
         for reader in (agent, follow(viewer.key, cache_dir=tmp_path).get_agent(viewer.agent_id)):
             assert outcome(reader.details) == "unreachable"
 
+    @pytest.mark.processes
     def test_cached_answers_are_retained_with_keep(
         self,
         follow: Callable[..., Any],
@@ -293,6 +300,7 @@ class TestARefusedKey:
             follower.get_agent("never-read").details()
 
 
+@pytest.mark.processes
 def test_lost_rights_are_noticed_while_the_log_is_polled(
     live_service: Service, connect: Clients, client: Any, new_id: str
 ) -> None:
@@ -404,6 +412,7 @@ with Client(url, api_key=key, updates="stream") as client:
 """
 
 
+@pytest.mark.processes
 def test_a_forked_process_has_its_own_follower(live_service: Service, new_id: str) -> None:
     command = [sys.executable, "-c", FORKING, live_service.url, live_service.key, new_id]
     with Client(live_service.url, api_key=live_service.key) as client:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from editor_client import NotFound, ValidationFailed
 
+pytestmark = pytest.mark.processes
+
 # Nothing is sent: no worker runs along with the server.
 RECEIVER = "https://8.8.8.8/hook"
 

@@ -12,7 +12,6 @@ from tests.support.receiver import Receiver, receiving
 
 @pytest.fixture
 def receiver(settings: Any) -> Iterator[Receiver]:
-    """A receiver that is allowed."""
     settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
     with receiving() as found:
         yield found

@@ -12,6 +12,8 @@ from tests.support.event_streams import GENEROUS, open_stream
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service
 
+pytestmark = pytest.mark.processes
+
 INTERLEAVED = """
 from threading import Event, Thread
 from versioning.domain.access import APPLICATION

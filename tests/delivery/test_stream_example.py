@@ -14,6 +14,8 @@ from tests.support.event_streams import until
 from tests.support.remote import connected
 from tests.support.service import ROOT, Service
 
+pytestmark = pytest.mark.processes
+
 PROGRAM = ROOT / "examples/follow_events/follow.mjs"
 
 

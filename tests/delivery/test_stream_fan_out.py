@@ -31,11 +31,11 @@ from versioning.models.keys import hash_secret
 from versioning.models.log import new_epoch
 from versioning.serving.followed_log import log
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 
 @pytest.fixture
-def cast(transactional_db: None) -> Cast:
+def cast(committed_db: None) -> Cast:
     """The cast, with transactions that are committed."""
     return cast_with(make_cast())
 

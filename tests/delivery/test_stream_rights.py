@@ -27,6 +27,8 @@ from versioning.models import ApiKey
 from versioning.models.events import position
 from versioning.models.keys import hash_secret
 
+pytestmark = pytest.mark.processes
+
 PUBLIC = {"workspaceId": "team", "visibility": "public"}
 
 
@@ -45,7 +47,6 @@ def service(listening_service: tuple[Service, dict[str, str]]) -> Service:
 
 @pytest.fixture
 def keys(listening_service: tuple[Service, dict[str, str]]) -> dict[str, str]:
-    """A key of each listener."""
     return listening_service[1]
 
 

@@ -22,6 +22,8 @@ from tests.support.service import Service, running_service
 from tests.support.streams import served_asynchronously
 from versioning.api.limits import IN_THREADS
 
+pytestmark = pytest.mark.processes
+
 MANY = 300
 FEW = 3
 

@@ -17,7 +17,7 @@ from tests.support.api import AGENTS
 from tests.support.interruptions import read_while
 from tests.support.people import give_role
 from tests.support.receiver import Receiver
-from tests.support.studio import Visitor, news_of, words_of, workspace_page
+from tests.support.studio import Visitor, poll_address, workspace_page
 from tests.support.webhook_pages import LIST, NEW, TYPED, made_by, make, page
 from tests.support.webhooks import DeliveryFactory, work
 from versioning.models import Membership, caller_for
@@ -34,14 +34,14 @@ def alice() -> Visitor:
 
 def test_the_page_shows_the_result_of_a_test_message(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url)
-    assert "is on its way" in words_of(alice.post(page(webhook, "ping")))
-    assert "Test message Pending" in words_of(alice.get(page(webhook)))
+    assert "is on its way" in alice.submit(page(webhook, "ping")).words
+    assert "Test message Pending" in alice.get(page(webhook)).words
     receiver.answer = lambda _message: (418, {}, b"<b>a teapot</b>")
     work()
-    shown = words_of(alice.get(page(webhook)))
+    shown = alice.get(page(webhook)).words
     assert "1 attempt" in shown and "418" in shown and "<b>a teapot</b>" in shown
-    assert "<b>a teapot" not in alice.get(page(webhook)).content.decode()
-    assert "Failing" in words_of(alice.get(LIST))
+    assert "<b>a teapot" not in alice.get(page(webhook)).markup
+    assert "Failing" in alice.get(LIST).words
 
 
 def test_a_delivery_is_sent_again_under_the_same_id(alice: Visitor, cast: Cast, receiver: Receiver) -> None:
@@ -49,31 +49,31 @@ def test_a_delivery_is_sent_again_under_the_same_id(alice: Visitor, cast: Cast, 
     AGENTS.make(cast.alice)
     work()
     delivery = Delivery.objects.get()
-    assert "Agent: created, writer" in words_of(alice.get(page(webhook)))
-    assert "Message queued again" in words_of(alice.post(page(webhook, f"deliveries/{delivery.pk}/replay")))
+    assert "Agent: created, writer" in alice.get(page(webhook)).words
+    assert "Message queued again" in alice.submit(page(webhook, f"deliveries/{delivery.pk}/replay")).words
     work()
     assert len({message.id for message in receiver.messages}) == 1 < len(receiver.messages)
-    assert "2 attempts" in words_of(alice.get(page(webhook)))
+    assert "2 attempts" in alice.get(page(webhook)).words
 
 
 def test_a_disabled_webhook_shows_the_reason_and_can_be_enabled_again(alice: Visitor) -> None:
     webhook = make()
     delivery = DeliveryFactory(webhook=webhook)
     Webhook.objects.filter(pk=webhook.pk).update(enabled=False, disabled_reason=DisabledReason.FAILING)
-    assert "No delivery succeeded for three days" in words_of(alice.get(page(webhook)))
+    assert "No delivery succeeded for three days" in alice.get(page(webhook)).words
     for action in ("ping", f"deliveries/{delivery.pk}/replay"):
-        assert "is disabled. Enable it first" in words_of(alice.post(page(webhook, action)))
-    alice.send(page(webhook, "enable"), enabled="true")
+        assert "is disabled. Enable it first" in alice.submit(page(webhook, action)).words
+    alice.post(page(webhook, "enable"), enabled="true")
     webhook.refresh_from_db()
     assert webhook.enabled and not webhook.disabled_reason
-    assert "An admin disabled it" in words_of(alice.post(page(webhook, "enable"), enabled="false"))
+    assert "An admin disabled it" in alice.submit(page(webhook, "enable"), enabled="false").words
 
 
 def test_deliveries_come_in_pages_and_the_newest_page_is_live(alice: Visitor) -> None:
     webhook = make()
     for _ in range(25):
         DeliveryFactory(webhook=webhook)
-    first, second = (alice.get(page(webhook), page=number).content.decode() for number in ("1", "2"))
+    first, second = (alice.get(page(webhook), page=number).markup for number in ("1", "2"))
     assert (first.count('class="delivery"'), second.count('class="delivery"')) == (20, 5)
     assert 'id="live"' in first and 'id="live"' not in second
 
@@ -81,11 +81,11 @@ def test_deliveries_come_in_pages_and_the_newest_page_is_live(alice: Visitor) ->
 def test_an_open_page_polls_for_changes(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url)
     for address, change in (
-        (page(webhook), lambda: alice.post(page(webhook, "ping"))),
+        (page(webhook), lambda: alice.submit(page(webhook, "ping"))),
         (page(webhook), work),
         (LIST, lambda: Webhook.objects.filter(pk=webhook.pk).update(failing_since=timezone.now())),
     ):
-        ask = news_of(alice.get(address).content.decode())
+        ask = poll_address(alice.get(address).markup)
         assert alice.get(ask).json()["changed"] is False
         change()
         found = alice.get(ask).json()
@@ -100,7 +100,7 @@ def test_an_open_page_misses_no_change_made_while_it_was_rendered(alice: Visitor
         Webhook.objects.filter(pk=webhook.pk).update(description=f"Hook {number}")
 
     for number, shown in read_while(alice, page(webhook), Webhook, rename):
-        assert f"Hook {number}" in shown or alice.get(news_of(shown)).json()["changed"] is True
+        assert f"Hook {number}" in shown or alice.get(poll_address(shown)).json()["changed"] is True
 
 
 # Notices
@@ -108,8 +108,8 @@ def test_an_open_page_misses_no_change_made_while_it_was_rendered(alice: Visitor
 
 def notices_of(name: str, address: str = HOME) -> str:
     answer = Visitor(name).get(address)
-    assert answer.status_code == 200
-    found = re.search(r'(?s)<div id="notices"[^>]*>(.*?)</div>', answer.content.decode())
+    assert answer.status == 200
+    found = re.search(r'(?s)<div id="notices"[^>]*>(.*?)</div>', answer.markup)
     return " ".join(re.sub("<[^>]*>", " ", html.unescape(found[1])).split()) if found else ""
 
 
@@ -144,23 +144,23 @@ def test_admins_are_notified_when_the_creator_of_a_webhook_has_left(alice: Visit
     else:
         User.objects.get(username="paula").delete()
     assert "“Chat” of Acme was created by paula , who is no longer a member." in notices_of("alice")
-    assert "paula is no longer a member" in words_of(alice.get(page(webhook)))
-    alice.send(page(webhook, "take-over"))
+    assert "paula is no longer a member" in alice.get(page(webhook)).words
+    alice.post(page(webhook, "take-over"))
     assert number_of_notices("alice") == 0
     webhook.refresh_from_db()
     assert (webhook.created_by, webhook.enabled) == ("alice", True)
 
 
 def test_the_activity_page_shows_webhook_events_to_admins(alice: Visitor, receiver: Receiver) -> None:
-    alice.send(NEW, url=receiver.url, **TYPED)
+    alice.post(NEW, url=receiver.url, **TYPED)
     webhook = Webhook.objects.get()
-    alice.send(page(webhook, "rotate"), hours="0")
-    alice.send(page(webhook, "delete"))
-    shown = {name: words_of(Visitor(name).get(workspace_page("activity"))) for name in ("alice", "paula")}
+    alice.post(page(webhook, "rotate"), hours="0")
+    alice.post(page(webhook, "delete"))
+    shown = {name: Visitor(name).get(workspace_page("activity")).words for name in ("alice", "paula")}
     for sentence in ("You created a webhook", "You changed a webhook: secret", "You deleted a webhook"):
         assert sentence in shown["alice"] and sentence not in shown["paula"]
 
 
 def test_a_failing_webhook_shows_since_when_it_fails(alice: Visitor) -> None:
     make(failing_since=timezone.now() - datetime.timedelta(hours=5))
-    assert "Failing" in words_of(alice.get(LIST)) and "5 hours ago" in words_of(alice.get(LIST))
+    assert "Failing" in alice.get(LIST).words and "5 hours ago" in alice.get(LIST).words

@@ -11,7 +11,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.people import give_role
 from tests.support.receiver import Receiver
-from tests.support.studio import Visitor, words_of, workspace_page
+from tests.support.studio import Visitor, workspace_page
 from tests.support.webhook_pages import LIST, NEW, TYPED, make, page, secret_on
 from tests.support.webhooks import NO_SUCH, DeliveryFactory, verify, work
 from versioning.models import Event
@@ -41,7 +41,7 @@ def test_only_admins_of_the_workspace_open_its_webhooks() -> None:
     for who, status in [("alice", 200), ("root", 200), ("paula", 403), ("vera", 403), ("charlie", 404)]:
         webhook, visitor = make(), Visitor(who)
         addresses = [LIST, NEW, f"{LIST}live/", *(page(webhook, name) for name in PAGES)]
-        assert {visitor.get(address).status_code for address in addresses} == {status}
+        assert {visitor.get(address).status for address in addresses} == {status}
 
 
 def test_only_admins_of_the_workspace_can_send_the_forms(receiver: Receiver) -> None:
@@ -53,7 +53,7 @@ def test_only_admins_of_the_workspace_can_send_the_forms(receiver: Receiver) -> 
         for name in (*FORMS, "replay", "add"):
             address = {"replay": replay, "add": NEW}.get(name, page(webhook, name))
             typed = FORMS.get(name, {"url": receiver.url, **TYPED})
-            assert visitor.post(address, **typed).status_code == status, (who, name)
+            assert visitor.submit(address, **typed).status == status, (who, name)
     assert state() == before
 
 
@@ -68,24 +68,24 @@ def test_a_webhook_is_not_found_under_the_url_of_another_workspace(alice: Visito
     replay = page(theirs, f"deliveries/{DeliveryFactory(webhook=theirs).pk}/replay")
     before = state()
     for name in PAGES:
-        assert alice.get(page(theirs, name)).status_code == 404, name
+        assert alice.get(page(theirs, name)).status == 404, name
     for name in (*FORMS, "replay"):
         address = replay if name == "replay" else page(theirs, name)
-        assert alice.post(address, **FORMS.get(name, {})).status_code == 404, name
+        assert alice.submit(address, **FORMS.get(name, {})).status == 404, name
     assert state() == before
-    assert str(theirs.pk) not in alice.get(LIST).content.decode()
+    assert str(theirs.pk) not in alice.get(LIST).markup
 
 
 def test_a_webhook_that_does_not_exist_is_not_found(alice: Visitor) -> None:
     for webhook_id in [NO_SUCH, "x", "a\0b", "-"]:
-        assert alice.get(workspace_page(f"webhooks/{webhook_id}")).status_code == 404
+        assert alice.get(workspace_page(f"webhooks/{webhook_id}")).status == 404
 
 
 def test_a_delivery_of_another_webhook_is_not_sent_again(alice: Visitor) -> None:
     webhook, other = make(), make()
     delivery = DeliveryFactory(webhook=other)
     for delivery_id in (delivery.pk, NO_SUCH, "x"):
-        assert alice.post(page(webhook, f"deliveries/{delivery_id}/replay")).status_code == 404
+        assert alice.submit(page(webhook, f"deliveries/{delivery_id}/replay")).status == 404
 
 
 # Making and changing
@@ -94,13 +94,13 @@ def test_a_delivery_of_another_webhook_is_not_sent_again(alice: Visitor) -> None
 def test_a_webhook_is_created_and_its_secret_shown_once(
     alice: Visitor, cast: Cast, receiver: Receiver
 ) -> None:
-    answer = alice.post(NEW, url=receiver.url, **TYPED)
+    answer = alice.submit(NEW, url=receiver.url, **TYPED)
     webhook = Webhook.objects.get()
-    assert answer.redirect_chain == [(page(webhook), 302)]
+    assert answer.response.redirect_chain == [(page(webhook), 302)]
     secret = secret_on(answer)
-    assert secret is not None and "no-store" in answer["Cache-Control"]
-    for again in (answer.request["PATH_INFO"], page(webhook), LIST):
-        assert secret not in alice.get(again).content.decode()
+    assert secret is not None and "no-store" in answer.headers["Cache-Control"]
+    for again in (answer.response.request["PATH_INFO"], page(webhook), LIST):
+        assert secret not in alice.get(again).markup
     assert (webhook.workspace_id, webhook.url, webhook.created_by) == ("acme", receiver.url, "alice")
     assert webhook.event_types == TYPED["event_types"] and webhook.id_prefix == "support/"
     AGENTS.make(cast.alice, "support/desk", autoPublish=True)
@@ -109,20 +109,20 @@ def test_a_webhook_is_created_and_its_secret_shown_once(
 
 
 def test_no_secret_is_stored_in_the_session(alice: Visitor, receiver: Receiver) -> None:
-    answer = alice.client.post(NEW, {"url": receiver.url, **TYPED})
+    answer = alice.post(NEW, {"url": receiver.url, **TYPED})
     held = str(dict(alice.client.session.items()))
-    secret = secret_on(alice.client.get(answer["Location"]))
+    secret = secret_on(alice.get(answer.location))
     assert secret is not None and secret not in held and secret.removeprefix("whsec_") not in held
 
 
 def test_a_background_request_does_not_use_up_the_secret(alice: Visitor, receiver: Receiver) -> None:
-    address = alice.client.post(NEW, {"url": receiver.url, **TYPED})["Location"]
-    assert secret_on(alice.client.get(address, headers={"X-Live": "1"})) is None
+    address = alice.post(NEW, {"url": receiver.url, **TYPED}).location
+    assert secret_on(alice.get(address, headers={"X-Live": "1"})) is None
     assert secret_on(alice.get(address)) is not None
 
 
 def test_a_secret_is_shown_only_to_its_creator(alice: Visitor, receiver: Receiver) -> None:
-    address = alice.client.post(NEW, {"url": receiver.url, **TYPED})["Location"]
+    address = alice.post(NEW, {"url": receiver.url, **TYPED}).location
     assert secret_on(Visitor("root").get(address)) is None
     give_role("paula", "acme", "admin")
     assert secret_on(Visitor("paula").get(address)) is None
@@ -140,16 +140,16 @@ def test_invalid_input_stays_in_the_form_with_an_error(alice: Visitor, receiver:
         ({"description": "x" * 501}, "description", "at most 500"),
         ({"id_prefix": "\0"}, "id_prefix", "Null characters"),
     ]:
-        answer = alice.post(NEW, **{"url": receiver.url, **TYPED, **typed})
-        assert (answer.status_code, set(answer.context["form"].errors)) == (400, {field})
+        answer = alice.submit(NEW, **{"url": receiver.url, **TYPED, **typed})
+        assert (answer.status, set(answer.context["form"].errors)) == (400, {field})
         assert says in str(answer.context["form"].errors)
         assert not Webhook.objects.exists()
         if field != "event_types":
-            assert 'value="promptBlock.*" checked' in answer.content.decode()
+            assert 'value="promptBlock.*" checked' in answer.markup
 
 
 def test_event_types_are_offered_in_words_and_as_patterns(alice: Visitor, receiver: Receiver) -> None:
-    shown = words_of(alice.get(NEW))
+    shown = alice.get(NEW).words
     for words in (
         "Agents",
         "Draft saved",
@@ -159,16 +159,16 @@ def test_event_types_are_offered_in_words_and_as_patterns(alice: Visitor, receiv
         "All events, including future ones",
     ):
         assert words in shown
-    alice.send(NEW, url=receiver.url, event_types=["agent.published", "agent.*", "key.revoked"])
+    alice.post(NEW, url=receiver.url, event_types=["agent.published", "agent.*", "key.revoked"])
     assert sorted(Webhook.objects.get().event_types) == ["agent.*", "key.revoked"]
-    assert "Agent: anything; API key: revoked" in words_of(alice.get(LIST))
+    assert "Agent: anything; API key: revoked" in alice.get(LIST).words
 
 
 def test_a_webhook_is_changed(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url, description="Before", event_types=["agent.*"])
     shown = alice.get(page(webhook, "change"))
-    assert 'value="agent.*" checked' in shown.content.decode() and "Before" in shown.content.decode()
-    alice.send(page(webhook, "change"), url=receiver.url, description="After", event_types=["key.created"])
+    assert 'value="agent.*" checked' in shown.markup and "Before" in shown.markup
+    alice.post(page(webhook, "change"), url=receiver.url, description="After", event_types=["key.created"])
     webhook.refresh_from_db()
     assert (webhook.description, webhook.event_types) == ("After", ["key.created"])
     assert "webhook.changed" in Event.objects.values_list("type", flat=True)
@@ -176,26 +176,26 @@ def test_a_webhook_is_changed(alice: Visitor, receiver: Receiver) -> None:
 
 def test_other_fields_can_be_changed_while_the_host_does_not_resolve(alice: Visitor) -> None:
     webhook = make(url="http://10.0.0.1/", event_types=["agent.*"])
-    alice.send(page(webhook, "change"), url=webhook.url, description="Known", event_types=["agent.*"])
+    alice.post(page(webhook, "change"), url=webhook.url, description="Known", event_types=["agent.*"])
     webhook.refresh_from_db()
     assert webhook.description == "Known"
 
 
 def test_a_type_that_is_no_longer_declared_can_be_deselected(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url, event_types=["agent.*", "pilot.ended"])
-    assert 'value="pilot.ended" checked' in alice.get(page(webhook, "change")).content.decode()
-    kept = alice.post(page(webhook, "change"), url=receiver.url, event_types=["agent.*", "pilot.ended"])
-    assert kept.status_code == 400 and "is not a type of event" in words_of(kept)
-    alice.send(page(webhook, "change"), url=receiver.url, event_types=["agent.*"])
+    assert 'value="pilot.ended" checked' in alice.get(page(webhook, "change")).markup
+    kept = alice.submit(page(webhook, "change"), url=receiver.url, event_types=["agent.*", "pilot.ended"])
+    assert kept.status == 400 and "is not a type of event" in kept.words
+    alice.post(page(webhook, "change"), url=receiver.url, event_types=["agent.*"])
     webhook.refresh_from_db()
     assert webhook.event_types == ["agent.*"]
 
 
 def test_a_webhook_is_deleted_after_confirmation(alice: Visitor) -> None:
     webhook = make(description="Chat")
-    assert "Delete Chat?" in words_of(alice.get(page(webhook, "delete")))
+    assert "Delete Chat?" in alice.get(page(webhook, "delete")).words
     assert Webhook.objects.exists()
-    assert "“Chat” deleted" in words_of(alice.post(page(webhook, "delete")))
+    assert "“Chat” deleted" in alice.submit(page(webhook, "delete")).words
     assert not Webhook.objects.exists()
 
 
@@ -205,13 +205,13 @@ def test_a_webhook_is_deleted_after_confirmation(alice: Visitor) -> None:
 def test_a_new_secret_is_shown_once_and_the_old_one_signs_for_some_hours(
     alice: Visitor, receiver: Receiver
 ) -> None:
-    first = secret_on(alice.post(NEW, url=receiver.url, **TYPED))
+    first = secret_on(alice.submit(NEW, url=receiver.url, **TYPED))
     webhook = Webhook.objects.get()
-    answer = alice.post(page(webhook, "rotate"), hours="2")
+    answer = alice.submit(page(webhook, "rotate"), hours="2")
     second = secret_on(answer)
-    assert first and second and first != second and "The old one also signs until" in words_of(answer)
+    assert first and second and first != second and "The old one also signs until" in answer.words
     assert secret_on(alice.get(page(webhook))) is None
-    alice.send(page(webhook, "ping"))
+    alice.post(page(webhook, "ping"))
     work()
     [message] = receiver.messages
     assert verify(message, first) == verify(message, second)
@@ -220,8 +220,8 @@ def test_a_new_secret_is_shown_once_and_the_old_one_signs_for_some_hours(
 def test_a_wrong_number_of_hours_changes_no_secret(alice: Visitor) -> None:
     for hours in ["", "-1", "169", "x"]:
         webhook = make()
-        answer = alice.post(page(webhook, "rotate"), hours=hours)
-        assert (answer.status_code, set(answer.context["form"].errors)) == (400, {"hours"})
+        answer = alice.submit(page(webhook, "rotate"), hours=hours)
+        assert (answer.status, set(answer.context["form"].errors)) == (400, {"hours"})
         webhook.refresh_from_db()
         assert webhook.generation == 1
 
@@ -230,8 +230,8 @@ def test_without_the_key_no_webhook_is_created_and_the_page_shows_the_reason(
     alice: Visitor, receiver: Receiver, settings: Any
 ) -> None:
     settings.EDITOR_WEBHOOK_KEY = "a key"
-    alice.send(NEW, url=receiver.url, **TYPED)
+    alice.post(NEW, url=receiver.url, **TYPED)
     settings.EDITOR_WEBHOOK_KEY = "another key, of which no one was told"
-    answer = alice.post(NEW, url=receiver.url, **TYPED)
-    assert (answer.status_code, Webhook.objects.count()) == (503, 1)
-    assert "SECRET_KEY_FALLBACKS" in words_of(answer)
+    answer = alice.submit(NEW, url=receiver.url, **TYPED)
+    assert (answer.status, Webhook.objects.count()) == (503, 1)
+    assert "SECRET_KEY_FALLBACKS" in answer.words

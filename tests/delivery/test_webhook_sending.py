@@ -27,6 +27,8 @@ from capabilities.delivery.models import DeliveryAttempt
 from tests.support.ports import free_port
 from tests.support.receiver import Receiver
 
+pytestmark = pytest.mark.processes
+
 SHORT = 1.0
 """The deadline where it has to pass, in seconds."""
 

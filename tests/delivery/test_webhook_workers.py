@@ -23,6 +23,8 @@ from tests.support.remote import connected
 from tests.support.service import Service, running_service
 from tests.support.webhooks import deliveries, make_webhook, path, verify
 
+pytestmark = pytest.mark.processes
+
 ALLOWED = {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"}
 LEASE = 2
 """How long the worker that is killed has leased a delivery, in seconds."""
@@ -74,7 +76,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A receiver."""
     with receiving() as found:
         yield found
 

@@ -7,14 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from html import unescape
 from threading import Barrier
 
-import httpx2
 import pytest
 
-from tests.support.browsing import SIGN_IN, sign_in, visiting
 from tests.support.service import Service, running_service
+from tests.support.studio import SIGN_IN, RemoteVisitor, visiting
 from tests.support.studio_cast import PASSWORD, make_cast
 
 pytestmark = pytest.mark.postgresql
@@ -24,7 +22,7 @@ ROUNDS = 2
 AT_ONCE = 4
 ATTEMPTS = 24
 
-Act = Callable[[httpx2.Client], int]
+Act = Callable[[RemoteVisitor], int]
 
 
 @pytest.fixture(scope="module")
@@ -36,53 +34,39 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def alice(service: Service) -> Iterator[httpx2.Client]:
+def alice(service: Service) -> Iterator[RemoteVisitor]:
     """The admin of acme, signed in."""
     with visiting(service.url) as visitor:
-        assert sign_in(visitor, "alice", PASSWORD)
+        assert visitor.sign_in("alice", PASSWORD)
         yield visitor
 
 
 @pytest.fixture(scope="module")
-def charlie(service: Service) -> Iterator[httpx2.Client]:
+def charlie(service: Service) -> Iterator[RemoteVisitor]:
     """The admin of elsewhere, signed in."""
     with visiting(service.url) as visitor:
-        assert sign_in(visitor, "charlie", PASSWORD)
+        assert visitor.sign_in("charlie", PASSWORD)
         yield visitor
-
-
-def send(visitor: httpx2.Client, address: str, **typed: str) -> httpx2.Response:
-    """Send a form with its token."""
-    token = visitor.cookies["csrftoken"]
-    return visitor.post(address, data={**typed, "csrfmiddlewaretoken": token})
 
 
 def page(workspace: str, rest: str = "members/") -> str:
     return f"/studio/versioning/workspace/{workspace}/{rest}"
 
 
-def link_on(answer: httpx2.Response) -> str:
-    found = re.search(r'id="once" value="([^"]+)"', answer.text)
-    assert found is not None, answer.text
-    return unescape(found[1])
-
-
-def link_for(visitor: httpx2.Client, workspace: str, name: str, role: str = "editor") -> str:
-    assert send(visitor, page(workspace), username=name, role=role).status_code == 302
-    return link_on(visitor.get(page(workspace)))
+def link_for(visitor: RemoteVisitor, workspace: str, name: str, role: str = "editor") -> str:
+    assert visitor.post(page(workspace), username=name, role=role).status == 302
+    return visitor.get(page(workspace)).one_time_secret
 
 
 def run_concurrently(
-    service: Service, links: Sequence[str], act: Callable[[httpx2.Client, str], int]
+    service: Service, links: Sequence[str], act: Callable[[RemoteVisitor, str], int]
 ) -> list[int]:
     """Let a visitor open each of the links, then run the action for all of them at the same moment."""
     barrier = Barrier(len(links))
 
     def one(link: str) -> int:
         with visiting(service.url) as visitor:
-            number = re.search(
-                r'name="invitation" value="(\d+)"', visitor.get(link, follow_redirects=True).text
-            )
+            number = re.search(r'name="invitation" value="(\d+)"', visitor.get(link, follow=True).markup)
             barrier.wait()
             return act(visitor, number[1] if number else "")
 
@@ -90,9 +74,9 @@ def run_concurrently(
         return list(threads.map(one, links))
 
 
-def choose_a_password(visitor: httpx2.Client, number: str) -> int:
+def choose_a_password(visitor: RemoteVisitor, number: str) -> int:
     typed = {"invitation": number, "new_password1": PASSWORD, "new_password2": PASSWORD}
-    return send(visitor, WELCOME, **typed).status_code
+    return visitor.post(WELCOME, **typed).status
 
 
 def memberships(service: Service, name: str) -> list[tuple[str, str]]:
@@ -108,7 +92,7 @@ def memberships(service: Service, name: str) -> list[tuple[str, str]]:
 
 
 def test_an_invitation_link_opened_concurrently_is_accepted_once(
-    service: Service, alice: httpx2.Client
+    service: Service, alice: RemoteVisitor
 ) -> None:
     for turn in range(ROUNDS):
         link = link_for(alice, "acme", f"lena-{turn}")
@@ -118,7 +102,7 @@ def test_an_invitation_link_opened_concurrently_is_accepted_once(
 
 
 def test_a_name_invited_by_two_workspaces_becomes_one_account_in_one_of_them(
-    service: Service, alice: httpx2.Client, charlie: httpx2.Client
+    service: Service, alice: RemoteVisitor, charlie: RemoteVisitor
 ) -> None:
     for turn in range(ROUNDS):
         name = f"nina-{turn}"
@@ -132,16 +116,16 @@ def test_a_name_invited_by_two_workspaces_becomes_one_account_in_one_of_them(
 
 
 def test_an_invitation_withdrawn_while_it_is_accepted_is_either_withdrawn_or_accepted(
-    service: Service, alice: httpx2.Client
+    service: Service, alice: RemoteVisitor
 ) -> None:
     for turn in range(ROUNDS):
         name = f"olga-{turn}"
         link = link_for(alice, "acme", name)
 
-        def withdraw_or_accept(visitor: httpx2.Client, number: str) -> int:
+        def withdraw_or_accept(visitor: RemoteVisitor, number: str) -> int:
             if number:
                 return choose_a_password(visitor, number)
-            return send(alice, page("acme", f"invitations/{name}/withdraw/")).status_code  # noqa: B023
+            return alice.post(page("acme", f"invitations/{name}/withdraw/")).status  # noqa: B023
 
         accepted, withdrawn = run_concurrently(service, [link, page("acme")], withdraw_or_accept)
         assert (accepted, withdrawn) in {(302, 404), (404, 302)}
@@ -149,15 +133,15 @@ def test_an_invitation_withdrawn_while_it_is_accepted_is_either_withdrawn_or_acc
 
 
 def test_concurrent_invitations_of_one_name_make_one_invitation(
-    service: Service, alice: httpx2.Client
+    service: Service, alice: RemoteVisitor
 ) -> None:
     barrier = Barrier(AT_ONCE)
 
     def invite(_turn: int) -> int:
         with visiting(service.url) as visitor:
-            visitor.cookies.update(alice.cookies)
+            visitor.http.cookies.update(alice.http.cookies)
             barrier.wait()
-            return send(visitor, page("acme"), username="paul", role="viewer").status_code
+            return visitor.post(page("acme"), username="paul", role="viewer").status
 
     with ThreadPoolExecutor(AT_ONCE) as threads:
         assert Counter(threads.map(invite, range(AT_ONCE))) == {302: 1, 400: AT_ONCE - 1}
@@ -170,7 +154,7 @@ def test_parallel_wrong_passwords_are_mostly_rejected_unchecked(service: Service
         with visiting(service.url) as visitor:
             visitor.get(SIGN_IN)
             barrier.wait()
-            return send(visitor, SIGN_IN, username="vera", password="wrong").status_code
+            return visitor.post(SIGN_IN, username="vera", password="wrong").status
 
     with ThreadPoolExecutor(ATTEMPTS) as threads:
         statuses = Counter(threads.map(attempt, range(ATTEMPTS)))

@@ -13,7 +13,7 @@ from tests.support.api import AGENTS, Answer, Kind
 from tests.support.remote import RemoteApi, at_once, connected
 from tests.support.service import Service, running_service
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.processes, pytest.mark.database]
 
 EDITORS = 8
 SAVES_EACH = 5

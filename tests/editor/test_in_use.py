@@ -23,7 +23,7 @@ Act = Callable[[], object]
 
 
 @pytest.fixture
-def editor(transactional_db: None) -> Editor:
+def editor(committed_db: None) -> Editor:
     Workspace.objects.get_or_create(id="acme", defaults={"name": "Acme"})
     return Editor()
 

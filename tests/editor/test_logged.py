@@ -13,7 +13,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import History, make_history, undone
 from tests.support.people import command, key_of, person
-from tests.support.studio import Visitor, page_of, tag_on
+from tests.support.studio import Visitor, page_of
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.models import ApiKey, Event, Membership, Workspace, caller_for, events
@@ -262,8 +262,8 @@ def test_entries_of_a_session_name_the_person_and_no_key(cast: Cast, kind: Kind)
     browser.client.force_login(User.objects.get(username="paula"))
     with watched() as entries:
         assert browser.post(at(kind, "versions", history.draft, "activate")).status == 200
-        tag = tag_on(paula.get(page, version=history.historical))
-        paula.post(page, version=history.historical, tag=tag)
+        tag = paula.get(page, version=history.historical).field("tag")
+        paula.submit(page, version=history.historical, tag=tag)
     assert [(entry.actor, entry.key_prefix, entry.via) for entry in entries] == [
         ("paula", "", "api"),
         ("paula", "", "studio"),

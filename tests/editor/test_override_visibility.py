@@ -13,7 +13,7 @@ from tests.support.api import AGENTS, Answer, Api
 from tests.support.override_files import define
 from tests.support.people import give_role
 from tests.support.served import served
-from tests.support.studio import Visitor, page_of, words_of
+from tests.support.studio import Visitor, page_of
 from versioning.domain.access import Role
 
 URL = AGENTS.url("answers")
@@ -114,11 +114,11 @@ def test_an_agent_that_turned_private_disappears_from_the_studio_for_non_members
     team: Cast, release: Release
 ) -> None:
     stranger = Visitor("charlie")
-    assert stranger.get(page_of(AGENTS, "change", "answers")).status_code == 200
+    assert stranger.get(page_of(AGENTS, "change", "answers")).status == 200
     release("private")
-    assert stranger.get(page_of(AGENTS, "change", "answers")).status_code == 404
+    assert stranger.get(page_of(AGENTS, "change", "answers")).status == 404
     for address, query in (("/studio/versioning/agent/", {}), ("/studio/", {"q": SECRET}), ("/studio/", {})):
-        assert "Answers" not in words_of(stranger.get(address, **query))
+        assert "Answers" not in stranger.get(address, **query).words
 
 
 def test_the_id_of_an_unreadable_code_defined_agent_is_taken_like_any_other(

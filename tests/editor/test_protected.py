@@ -13,7 +13,7 @@ from django.db import models
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.people import command
-from tests.support.window import Window
+from tests.support.studio import Visitor
 from versioning.conf import get_editor
 from versioning.domain.errors import InUse
 from versioning.models import AgentTag, AgentVersion, BlockReference
@@ -37,7 +37,7 @@ def test_a_protected_resource_is_not_deleted(cast: Cast, how: Any, monkeypatch: 
     assert (refused.body["dependents"], refused.body["hiddenCount"]) == ([], 2)
     with pytest.raises(InUse):
         get_editor().agent.delete("writer")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     page = "/studio/versioning/agent/writer/delete/"
     shown = paula.confirm(page)
     assert shown.status == 400 and NAMES["error"] in shown.text

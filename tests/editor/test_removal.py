@@ -12,15 +12,16 @@ import pytest
 from django.utils.module_loading import import_string
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
-from tests.support.browsing import sign_in, visiting
 from tests.support.openapi import ROUTES, operations
 from tests.support.remote import connected
 from tests.support.service import Service, running_service
+from tests.support.studio import page_of, visiting
 from tests.support.studio_cast import PASSWORD, make_cast
-from tests.support.window import page_of
 from versioning.capabilities import EditorApp, installed
 from versioning.editor import gate
 from versioning.models import VersionedResource
+
+pytestmark = pytest.mark.processes
 
 WORKSPACE = "/studio/versioning/workspace/acme"
 PAGES = ("/studio/", "/studio/waiting/", f"{WORKSPACE}/members/", f"{WORKSPACE}/activity/")
@@ -148,10 +149,10 @@ def test_the_studio_lacks_its_pages_and_no_other_page_mentions_it(
         re.IGNORECASE,
     )
     with visiting(service.url) as visitor:
-        assert sign_in(visitor, "alice", PASSWORD)
+        assert visitor.sign_in("alice", PASSWORD)
         for page in pages:
             seen = visitor.get(page)
-            assert seen.status_code == 200, page
-            assert not words.search(re.sub(r"<(script|style|link)\b.*?>", "", seen.text)), page
+            assert seen.status == 200, page
+            assert not words.search(re.sub(r"<(script|style|link)\b.*?>", "", seen.markup)), page
         for tab in (tab for app in removed for one in named(app, "studio") for tab in one.tabs):
-            assert visitor.get(f"{WORKSPACE}/{tab.page.replace('_', '-')}/").status_code == 404
+            assert visitor.get(f"{WORKSPACE}/{tab.page.replace('_', '-')}/").status == 404

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
-from tests.support.browsing import sign_in, visiting
 from tests.support.pages import blocks
 from tests.support.remote import connected
 from tests.support.runs import ECHO
 from tests.support.served import ask, reference
 from tests.support.service import ROOT, Service, running_service
+from tests.support.studio import visiting
 from versioning.domain.events import Audience, EventSubject, EventType, declare, types
+
+pytestmark = pytest.mark.processes
 
 PAGE = ROOT / "docs/guides/build-an-extension.md"
 SETTINGS = """
@@ -128,12 +130,12 @@ def test_the_studio_shows_its_page_to_people_with_the_right(service: Service, dr
     for role, status in (("editor", 200), ("viewer", 403)):
         service.manage("shell", "--no-imports", "-c", PERSON.format(name=role, role=role))
         with visiting(service.url) as visitor:
-            assert sign_in(visitor, role, PASSWORD)
+            assert visitor.sign_in(role, PASSWORD)
             page = visitor.get(PILOTS)
-            versions = {name: visitor.get(version_page(name, drafts)).text for name in drafts}
-            activity = visitor.get("/studio/versioning/workspace/default/activity/").text
-        assert page.status_code == status
-        assert ("<li>writer</li>" in page.text) == (PILOTS in activity) == (status == 200)
+            versions = {name: visitor.get(version_page(name, drafts)).markup for name in drafts}
+            activity = visitor.get("/studio/versioning/workspace/default/activity/").markup
+        assert page.status == status
+        assert ("<li>writer</li>" in page.markup) == (PILOTS in activity) == (status == 200)
         for text in versions.values():
             assert text.count("<p>Pilots get this version.</p>") == (status == 200)
 
@@ -166,9 +168,9 @@ def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_wor
         assert ended in api.get("/events").body["events"]
     service.manage("shell", "--no-imports", "-c", PERSON.format(name="another", role="editor"))
     with visiting(service.url) as visitor:
-        assert sign_in(visitor, "another", PASSWORD)
-        assert visitor.get(PILOTS).status_code == 404
-        assert PILOTS not in visitor.get("/studio/versioning/workspace/default/activity/").text
+        assert visitor.sign_in("another", PASSWORD)
+        assert visitor.get(PILOTS).status == 404
+        assert PILOTS not in visitor.get("/studio/versioning/workspace/default/activity/").markup
     service.manage("work", "--once")
 
 

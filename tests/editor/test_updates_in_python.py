@@ -246,7 +246,7 @@ def test_an_update_preserves_a_file_written_by_hand_and_the_draft(owner: Api, fo
 
 
 @pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_concurrent_updates_and_saves_lose_nothing() -> None:
     workspace = Workspace.objects.create(id="acme", name="Acme")
     editor = get_editor()

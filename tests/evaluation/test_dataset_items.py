@@ -26,7 +26,6 @@ FULL: dict[str, Any] = {
 
 
 def version_of(api: Api, dataset: str) -> int:
-    """Return the version of a dataset."""
     version: int = api.get(dataset).body["version"]
     return version
 

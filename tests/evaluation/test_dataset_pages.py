@@ -15,7 +15,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import add_item, inputs, make_dataset
 from tests.support.scorers import make_scorer
-from tests.support.studio import Visitor, words_of, workspace_page
+from tests.support.studio import Visitor, workspace_page
 from versioning.domain.access import APPLICATION
 from versioning.models import events
 
@@ -34,7 +34,7 @@ def page_of(dataset: str, *rest: str) -> str:
 
 def typed(visitor: Visitor, address: str, **changes: str) -> dict[str, Any]:
     """Return what the form of a table sends, with changes by the names of its cells."""
-    page = visitor.get(address).content.decode()
+    page = visitor.get(address).markup
     form = page[page.index('name="base"') - 200 :]
     fields: dict[str, Any] = {"base": re.findall(r'name="base" value="(\d+)"', form)[0]}
     for name in ("item", "new"):
@@ -49,8 +49,8 @@ def typed(visitor: Visitor, address: str, **changes: str) -> dict[str, Any]:
 
 
 def test_a_dataset_is_made_and_its_table_edited_as_one_version(edgar: Visitor, alice: Api) -> None:
-    made = edgar.post(workspace_page("datasets/add"), name="Questions", description="What people ask.")
-    assert "Questions" in words_of(made) and "new" in words_of(made)
+    made = edgar.submit(workspace_page("datasets/add"), name="Questions", description="What people ask.")
+    assert "Questions" in made.words and "new" in made.words
     [found] = alice.get("/datasets").body["datasets"]
     dataset, address = f"/datasets/{found['id']}", page_of(f"/datasets/{found['id']}")
     cells = {
@@ -59,8 +59,8 @@ def test_a_dataset_is_made_and_its_table_edited_as_one_version(edgar: Visitor, a
         "tags-new-0": "must, b",
         "input-new-2": '{"a": 1}',
     }
-    saved = edgar.post(address, **typed(edgar, address, **cells))
-    assert "Saved as version 1." in words_of(saved)
+    saved = edgar.submit(address, **typed(edgar, address, **cells))
+    assert "Saved as version 1." in saved.words
     first, second = alice.get(f"{dataset}/items", **{"orderBy[direction]": "ASC"}).body["items"]
     assert (first["input"], first["groundTruth"], first["metadata"]) == (
         "Where?",
@@ -70,18 +70,19 @@ def test_a_dataset_is_made_and_its_table_edited_as_one_version(edgar: Visitor, a
     assert second["input"] == {"a": 1}
     alice.patch(f"{dataset}/items/{second['id']}", {"input": "a\r\nb", "metadata": {"n": 1}})
     third = add_item(alice, dataset, input="12")["id"]
-    assert "Nothing has changed." in words_of(edgar.post(address, **typed(edgar, address)))
+    assert "Nothing has changed." in edgar.submit(address, **typed(edgar, address)).words
     changes = {f"groundTruth-{third}": "7", f"remove-{first['id']}": "on", f"tags-{second['id']}": "x"}
-    assert "1 item deleted; saved as version 4." in words_of(
-        edgar.post(address, **typed(edgar, address, **changes))
+    assert (
+        "1 item deleted; saved as version 4."
+        in edgar.submit(address, **typed(edgar, address, **changes)).words
     )
     assert inputs(alice, dataset) == ["a\r\nb", "12"]
     items = {one["id"]: one for one in alice.get(f"{dataset}/items").body["items"]}
     assert items[third]["groundTruth"] == 7 and items[second["id"]]["metadata"] == {"n": 1, "tags": ["x"]}
-    old = words_of(edgar.get(address, version="1"))
+    old = edgar.get(address, version="1").words
     assert "as they were in version 1" in old and "Where?" in old and "Save" not in old.split("Export")[1]
-    assert "Version 4" in words_of(edgar.get(page_of(dataset, "versions")))
-    assert "Where?" not in words_of(edgar.get(address, q="12"))
+    assert "Version 4" in edgar.get(page_of(dataset, "versions")).words
+    assert "Where?" not in edgar.get(address, q="12").words
 
 
 def test_a_refused_save_keeps_what_was_typed(edgar: Visitor, alice: Api) -> None:
@@ -90,39 +91,39 @@ def test_a_refused_save_keeps_what_was_typed(edgar: Visitor, alice: Api) -> None
     address = page_of(dataset)
     mine = typed(edgar, address, **{f"input-{item}": "mine", "input-new-0": "5"})
     add_item(alice, dataset, input="theirs")
-    refused = edgar.client.post(address, mine)
-    assert refused.status_code == 409 and ">\nmine</textarea>" in refused.content.decode()
-    assert "not saved" in words_of(refused) and 'name="base" value="2"' in refused.content.decode()
-    wrong = edgar.client.post(address, {**mine, "base": "2"})
-    assert wrong.status_code == 400 and "input: " in words_of(wrong)
-    empty = edgar.client.post(address, {**mine, "base": "2", f"input-{item}": "", "input-new-0": ""})
-    assert empty.status_code == 400
+    refused = edgar.post(address, mine)
+    assert refused.status == 409 and ">\nmine</textarea>" in refused.markup
+    assert "not saved" in refused.words and 'name="base" value="2"' in refused.markup
+    wrong = edgar.post(address, {**mine, "base": "2"})
+    assert wrong.status == 400 and "input: " in wrong.words
+    empty = edgar.post(address, {**mine, "base": "2", f"input-{item}": "", "input-new-0": ""})
+    assert empty.status == 400
     assert inputs(alice, dataset) == ["Hi", "theirs"]
 
 
 def test_a_file_is_looked_at_and_then_imported(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     address, content = page_of(dataset, "import"), b"input,groundTruth\r\na,1\r\n"
-    looked = edgar.client.post(address, {"file": SimpleUploadedFile("q.csv", content), "do": "look"})
-    assert "1 new item, 0 duplicates" in words_of(looked)
+    looked = edgar.post(address, {"file": SimpleUploadedFile("q.csv", content), "do": "look"})
+    assert "1 new item, 0 duplicates" in looked.words
     assert alice.get(dataset).body["version"] == 0
-    fields = dict(re.findall(r'name="(content|format)" value="([^"]+)"', looked.content.decode()))
-    assert "New items: 1." in words_of(edgar.post(address, **fields, do="import"))
-    pasted = edgar.post(address, pasted="input\tgroundTruth\r\na\t1\r\nb, c\t2\r\n", do="look")
-    assert "1 new item, 1 duplicate" in words_of(pasted)
+    fields = dict(re.findall(r'name="(content|format)" value="([^"]+)"', looked.markup))
+    assert "New items: 1." in edgar.submit(address, **fields, do="import").words
+    pasted = edgar.submit(address, pasted="input\tgroundTruth\r\na\t1\r\nb, c\t2\r\n", do="look")
+    assert "1 new item, 1 duplicate" in pasted.words
     for typed_text, word in (("input,input\n", "twice"), ("groundTruth\n1", "Row 1"), ("", "Choose a file")):
-        assert word in words_of(edgar.post(address, pasted=typed_text, do="import"))
-    exported = edgar.client.get(page_of(dataset, "export"), {"format": "csv"})
-    assert b"groundTruth\r\n" in exported.getvalue()
-    assert edgar.get(page_of(dataset, "export"), format="xls").status_code == 404
+        assert word in edgar.submit(address, pasted=typed_text, do="import").words
+    exported = edgar.get(page_of(dataset, "export"), {"format": "csv"})
+    assert b"groundTruth\r\n" in exported.content
+    assert edgar.get(page_of(dataset, "export"), format="xls").status == 404
 
 
 def test_all_of_an_item_is_edited_and_purged(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     item = add_item(alice, dataset, input="SECRET", metadata={"n": 1})["id"]
     address = page_of(dataset, "items", item)
-    assert "SECRET" in words_of(edgar.get(address))
-    edgar.send(address, payload='{"input": "SECRET 2", "requestContext": {"tier": "gold"}}')
+    assert "SECRET" in edgar.get(address).words
+    edgar.post(address, payload='{"input": "SECRET 2", "requestContext": {"tier": "gold"}}')
     changed = alice.get(f"{dataset}/items/{item}").body
     assert (changed["input"], changed["metadata"], changed["requestContext"]) == (
         "SECRET 2",
@@ -130,12 +131,12 @@ def test_all_of_an_item_is_edited_and_purged(edgar: Visitor, alice: Api) -> None
         {"tier": "gold"},
     )
     for wrong in ("{", "[]", '{"colour": 1}'):
-        assert edgar.client.post(address, {"payload": wrong}).status_code == 400
-    assert "Since version 1" in words_of(edgar.get(address))
-    assert "cannot be undone" in words_of(edgar.get(f"{address}purge/"))
-    after = words_of(edgar.post(f"{address}purge/"))
+        assert edgar.post(address, {"payload": wrong}).status == 400
+    assert "Since version 1" in edgar.get(address).words
+    assert "cannot be undone" in edgar.get(f"{address}purge/").words
+    after = edgar.submit(f"{address}purge/").words
     assert "SECRET" not in after and "Content removed." in after
-    assert "SECRET" not in words_of(edgar.get(page_of(dataset)))
+    assert "SECRET" not in edgar.get(page_of(dataset)).words
 
 
 def test_settings_and_deletion(edgar: Visitor, alice: Api) -> None:
@@ -143,21 +144,21 @@ def test_settings_and_deletion(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     make_dataset(alice, "Other")
     address = page_of(dataset, "settings")
-    assert "Exact" in words_of(edgar.get(address))
-    edgar.send(address, name="New", description="", scorers="exact", input_schema='{"type": "string"}')
+    assert "Exact" in edgar.get(address).words
+    edgar.post(address, name="New", description="", scorers="exact", input_schema='{"type": "string"}')
     held = alice.get(dataset).body
     assert (held["name"], held["scorerIds"], held["inputSchema"]) == ("New", ["exact"], {"type": "string"})
     for wrong in ({"name": "Other"}, {"name": ""}, {"name": "New", "input_schema": "{"}):
-        assert edgar.client.post(address, wrong).status_code == 400
-    assert "“New” deleted" in words_of(edgar.post(page_of(dataset, "delete")))
+        assert edgar.post(address, wrong).status == 400
+    assert "“New” deleted" in edgar.submit(page_of(dataset, "delete")).words
     assert alice.get(dataset).status == 404
 
 
 def test_what_was_tried_is_added_to_a_dataset(edgar: Visitor, alice: Api) -> None:
     address = "/studio/datasets/add-item/"
-    assert "Create one first." in words_of(edgar.post(address, tried='"Where?"', output="here"))
+    assert "Create one first." in edgar.submit(address, tried='"Where?"', output="here").words
     dataset = make_dataset(alice)
-    shown = unescape(edgar.post(address, tried='"12"', output="here").content.decode())
+    shown = unescape(edgar.submit(address, tried='"12"', output="here").markup)
     assert '"12"</textarea>' in shown and "here</textarea>" in shown
     added = {
         "dataset": dataset.removeprefix("/datasets/"),
@@ -165,11 +166,11 @@ def test_what_was_tried_is_added_to_a_dataset(edgar: Visitor, alice: Api) -> Non
         "ground_truth": "here",
         "tags": "must",
     }
-    assert "Item added." in words_of(edgar.post(address, do="add", **added))
+    assert "Item added." in edgar.submit(address, do="add", **added).words
     [item] = alice.get(f"{dataset}/items").body["items"]
     assert (item["input"], item["groundTruth"], item["metadata"]) == ("12", "here", {"tags": ["must"]})
-    assert edgar.client.post(address, {"do": "add", **added, "input": ""}).status_code == 400
-    assert "Create one first." in words_of(Visitor("vera").get(address))
+    assert edgar.post(address, {"do": "add", **added, "input": ""}).status == 400
+    assert "Create one first." in Visitor("vera").get(address).words
 
 
 def test_viewers_and_strangers_see_no_datasets(edgar: Visitor, alice: Api) -> None:
@@ -179,10 +180,10 @@ def test_viewers_and_strangers_see_no_datasets(edgar: Visitor, alice: Api) -> No
     for name in ("vera", "charlie"):
         visitor = Visitor(name)
         for page in pages:
-            assert visitor.get(page_of(dataset, *([page] if page else []))).status_code in {403, 404}
-        assert "Hidden" not in words_of(visitor.get("/studio/datasets/"))
-    assert "Hidden" in words_of(edgar.get("/studio/datasets/"))
-    assert "Hidden" in words_of(edgar.get(workspace_page("datasets")))
+            assert visitor.get(page_of(dataset, *([page] if page else []))).status in {403, 404}
+        assert "Hidden" not in visitor.get("/studio/datasets/").words
+    assert "Hidden" in edgar.get("/studio/datasets/").words
+    assert "Hidden" in edgar.get(workspace_page("datasets")).words
 
 
 def test_a_page_reads_its_own_items_alone(
@@ -200,7 +201,7 @@ def test_a_page_reads_its_own_items_alone(
     monkeypatch.setattr(
         Item, "from_db", classmethod(lambda cls, *row: made.append(cls.__name__) or from_db(cls, *row))
     )
-    assert "Question 199" in edgar.get(page_of(dataset), page="4").content.decode()
+    assert "Question 199" in edgar.get(page_of(dataset), page="4").markup
     assert len(made) == 50
 
 
@@ -215,15 +216,15 @@ def test_an_item_is_made_from_feedback_whose_input_is_typed(edgar: Visitor, alic
     }
     assert alice.post("/feedback", {**about, "comment": "It is <wrong>"}).status == 201
     dataset = make_dataset(alice)
-    listed = edgar.get("/studio/versioning/agent/writer/runs/").content.decode()
+    listed = edgar.get("/studio/versioning/agent/writer/runs/").markup
     assert "helpful: no" in listed and "It is &lt;wrong&gt;" in listed
     [said] = re.findall(r'name="about" value="([^"]*)"', listed)
     [address] = re.findall(r'action="([^"]*add-item/)"', listed)
-    form = edgar.post(address, about=unescape(said))
-    assert "helpful: no It is &lt;wrong&gt;" in words_of(form) or "It is <wrong>" in words_of(form)
-    [kept] = re.findall(r'name="about" value="([^"]*)"', form.content.decode())
+    form = edgar.submit(address, about=unescape(said))
+    assert "helpful: no It is &lt;wrong&gt;" in form.words or "It is <wrong>" in form.words
+    [kept] = re.findall(r'name="about" value="([^"]*)"', form.markup)
     item = {"dataset": dataset.rpartition("/")[2], "input": "Where?", "ground_truth": "Here.", "tags": ""}
-    edgar.send(address, do="add", about=unescape(kept), **item)
+    edgar.post(address, do="add", about=unescape(kept), **item)
     [made] = alice.get(f"{dataset}/items").body["items"]
     assert made["input"] == "Where?"
     assert (made["metadata"]["feedback"]["comment"], made["metadata"]["feedback"]["value"]) == (

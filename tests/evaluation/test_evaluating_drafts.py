@@ -14,7 +14,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.gates import finish, make_gate, make_scored_dataset, start
 from tests.support.override_files import define
-from tests.support.window import Window
+from tests.support.studio import Visitor
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 
@@ -39,7 +39,7 @@ def make_evaluated(cast: Cast) -> str:
 @pytest.mark.database
 def test_a_draft_is_evaluated_with_one_click_and_its_result_stands_on_the_publish_page(cast: Cast) -> None:
     make_evaluated(cast)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     shown = paula.get(PUBLISH)
     assert "Evaluate this draft on “Questions” (12 items), compared with the live version" in shown.text
     sent = paula.post(EVALUATE, version=shown.field("version"), next=shown.field("next"))
@@ -66,7 +66,7 @@ def test_a_draft_is_evaluated_with_one_click_and_its_result_stands_on_the_publis
 
 def test_an_editor_evaluates_while_saving_and_sees_the_experiment(cast: Cast) -> None:
     make_evaluated(cast)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     page = edgar.get(f"{PAGES}/change/")
     assert "Evaluate this draft" in page.text
     fields = {name: page.field(name) for name in ("tag", "base")}
@@ -78,7 +78,7 @@ def test_an_editor_evaluates_while_saving_and_sees_the_experiment(cast: Cast) ->
 
 def test_the_menu_of_the_edit_page_saves_before_a_dataset_is_chosen(cast: Cast) -> None:
     dataset = make_evaluated(cast)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     page = edgar.get(f"{PAGES}/change/")
     button = '<button type="submit" form="edit-form" name="then" value="choose-dataset">Evaluate…</button>'
     assert button in page.markup
@@ -97,13 +97,13 @@ def test_what_is_live_is_evaluated_after_going_back(cast: Cast) -> None:
     newest, first = (one["id"] for one in AGENTS.versions(cast.edgar))
     for version in (newest, first):
         AGENTS.publish(cast.paula, "writer", version)
-    assert Window.of("edgar").get(EVALUATE).headers["Location"].endswith(f"&version={first}")
+    assert Visitor("edgar").get(EVALUATE).headers["Location"].endswith(f"&version={first}")
 
 
 def test_any_version_in_the_history_is_evaluated(cast: Cast) -> None:
     dataset = make_evaluated(cast)
     first = AGENTS.versions(cast.edgar)[-1]["id"]
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     link = f"{EVALUATE}?version={first}"
     assert link in edgar.get(f"{PAGES}/history/").links
     there = edgar.get(link).headers["Location"]
@@ -123,18 +123,18 @@ def test_what_is_live_is_no_draft_and_is_evaluated_after_going_back(cast: Cast) 
     newest, first = (one["id"] for one in AGENTS.versions(cast.alice))
     for live, other in ((newest, first), (first, newest)):
         assert cast.alice.post(AGENTS.url("writer", "versions", live, "activate")).status == 200
-        address = Window.of("edgar").get(EVALUATE).headers["Location"]
+        address = Visitor("edgar").get(EVALUATE).headers["Location"]
         assert address.endswith(f"version={live}") and other not in address
     cast.alice.post(AGENTS.url("writer", "versions", newest, "activate"))
-    shown = Window.of("edgar").get(f"{PAGES}/versions/{newest}/").text
+    shown = Visitor("edgar").get(f"{PAGES}/versions/{newest}/").text
     assert "Evaluate this version" in shown and "Evaluate this draft" not in shown
 
 
 def test_without_an_earlier_experiment_a_dataset_is_chosen(cast: Cast) -> None:
     AGENTS.make(cast.alice)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert "This workspace has no dataset with items yet." in edgar.get(EVALUATE).text
-    paula = Window.of("paula").get(PUBLISH)
+    paula = Visitor("paula").get(PUBLISH)
     assert "Evaluate this draft…" in paula.text
     make_scored_dataset(cast.alice, items=1)
     other = cast.alice.post("/datasets", {"name": "Others", "workspaceId": "acme"}).body["id"]
@@ -148,9 +148,9 @@ def test_without_an_earlier_experiment_a_dataset_is_chosen(cast: Cast) -> None:
 def test_gates_have_the_button_and_who_may_not_save_has_none(cast: Cast) -> None:
     dataset = make_evaluated(cast)
     make_gate(cast.alice, dataset)
-    shown = Window.of("paula").get(PUBLISH)
+    shown = Visitor("paula").get(PUBLISH)
     assert "Run experiment" in shown.text and "Evaluate this draft" not in shown.text
-    vera = Window.of("vera")
+    vera = Visitor("vera")
     assert vera.get(EVALUATE).status in {403, 404} and vera.post(EVALUATE, version="").status in {403, 404}
     assert not re.search("Evaluat", vera.get(f"{PAGES}/change/").text)
     assert Experiment.objects.count() == 1
@@ -159,7 +159,7 @@ def test_gates_have_the_button_and_who_may_not_save_has_none(cast: Cast) -> None
 @pytest.mark.database
 def test_experiments_are_a_place_of_their_own(cast: Cast) -> None:
     dataset = make_evaluated(cast)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     shown = edgar.get("/studio/experiments/")
     assert "Experiment Dataset State Pass rate Started Writer, version 1 Questions" in shown.text
     [row] = shown.rows
@@ -178,8 +178,8 @@ def test_experiments_are_a_place_of_their_own(cast: Cast) -> None:
     assert not edgar.get("/studio/experiments/", agent="other").rows
     assert "Experiments with Writer" in edgar.get("/studio/experiments/", agent="writer").text
     cast.alice.post("/datasets", {"name": "More", "workspaceId": "acme"})
-    assert Window.of("vera").get("/studio/experiments/").status == 403
-    assert Window.of("charlie").get("/studio/experiments/", workspace="acme").status == 404
+    assert Visitor("vera").get("/studio/experiments/").status == 403
+    assert Visitor("charlie").get("/studio/experiments/", workspace="acme").status == 404
 
 
 @pytest.mark.parametrize("source", ["database", "code"])

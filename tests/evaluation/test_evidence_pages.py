@@ -11,8 +11,7 @@ from tests.conftest import Cast
 from tests.releases.conftest import item, make
 from tests.support.api import AGENTS
 from tests.support.gates import finish, make_gate, make_scored_dataset, start
-from tests.support.studio import words_of, workspace_page
-from tests.support.window import Seen, Window
+from tests.support.studio import PageResponse, Visitor, workspace_page
 from versioning.conf import get_editor
 from versioning.models import Event
 
@@ -30,7 +29,7 @@ def dataset(cast: Cast) -> str:
     return dataset
 
 
-def form_of(shown: Seen) -> dict[str, str]:
+def form_of(shown: PageResponse) -> dict[str, str]:
     """Return the fields of the form that starts what is missing."""
     return {name: shown.field(name) for name in ("kind", "resource", "version", "next")}
 
@@ -38,7 +37,7 @@ def form_of(shown: Seen) -> dict[str, str]:
 def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_button(
     cast: Cast, dataset: str
 ) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     shown = paula.get(PUBLISH)
     assert "Not run Writer has not been tested on “Questions” with this change." in shown.text
     assert re.search(r"An experiment is missing: 24 answers, about \d[\d,]* tokens\.", shown.text)
@@ -85,18 +84,18 @@ def test_what_was_run_is_said_and_run_again_where_that_would_help(
     finish(str(candidate.pair_of_id))
     finish(candidate.pk, lambda _: False)
     Experiment.objects.filter(pk=candidate.pk).update(outcome=outcome)
-    shown = Window.of("paula").get(PUBLISH)
+    shown = Visitor("paula").get(PUBLISH)
     assert said in shown.text and f"/experiments/{candidate.pk}/" in shown.markup
     assert ("Run experiment" in shown.text) == (outcome is Outcome.CANCELLED)
-    edited = Window.of("edgar").get(PUBLISH.replace("publish", "change"))
+    edited = Visitor("edgar").get(PUBLISH.replace("publish", "change"))
     assert said in edited.text and "The missing run" not in edited.text
 
 
 def test_an_admin_publishes_without_evidence_with_a_reason(cast: Cast, dataset: str) -> None:
     """One form and one reason for all checks that refuse, of which the page says the first."""
     get_editor().review_policy.set("acme", required=1)
-    assert 'id="bypass-reason"' not in Window.of("paula").get(PUBLISH).markup
-    alice = Window.of("alice")
+    assert 'id="bypass-reason"' not in Visitor("paula").get(PUBLISH).markup
+    alice = Visitor("alice")
     shown = alice.get(PUBLISH)
     assert "Publish all the same…" in shown.text
     obstacle = shown.text.partition("This cannot be published yet.")[2]
@@ -108,13 +107,13 @@ def test_an_admin_publishes_without_evidence_with_a_reason(cast: Cast, dataset: 
     assert alice.post(PUBLISH, **typed, overrules=codes[0], reason="It burns").status == 403
     assert alice.post(PUBLISH, **typed, overrules=codes, reason="It <burns>").status == 302
     assert Event.objects.filter(type__in=["gate.bypassed", "review.bypassed"]).count() == 2
-    history = words_of(alice.client.get(PUBLISH.replace("publish", "history")))
+    history = alice.get(PUBLISH.replace("publish", "history")).words
     assert "published it without evidence: “It <burns>”" in history.replace("&lt;", "<").replace("&gt;", ">")
 
 
 def test_a_release_says_what_its_gates_lack(cast: Cast, dataset: str) -> None:
     release = make(cast.paula, item(AGENTS, "writer"))["id"]
-    address, paula = workspace_page(f"releases/{release}"), Window.of("paula")
+    address, paula = workspace_page(f"releases/{release}"), Visitor("paula")
     shown = paula.get(address)
     assert "An experiment is missing: 24 answers" in shown.text
     sent = paula.post(RUN, release=release, next=address)
@@ -122,7 +121,7 @@ def test_a_release_says_what_its_gates_lack(cast: Cast, dataset: str) -> None:
 
 
 def test_who_may_not_save_starts_nothing(cast: Cast, dataset: str) -> None:
-    form = form_of(Window.of("paula").get(PUBLISH))
+    form = form_of(Visitor("paula").get(PUBLISH))
     for name in ("vera", "charlie"):
-        assert Window.of(name).post(RUN, **form).status in {403, 404}
+        assert Visitor(name).post(RUN, **form).status in {403, 404}
     assert not Experiment.objects.exists()

@@ -13,7 +13,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import make_dataset
 from tests.support.gates import finish, make_scored_dataset, start
-from tests.support.studio import Visitor, words_of, workspace_page
+from tests.support.studio import Visitor, workspace_page
 from versioning.models import events
 
 FORM = {"agent": "writer", "version": "draft", "baseline": "published", "attempts": "2", "scorers": "exact"}
@@ -35,19 +35,19 @@ def test_an_experiment_is_started_once_it_was_said_how_much_it_is(edgar: Visitor
     AGENTS.make(alice, autoPublish=True)
     AGENTS.save(alice, text="Something else")
     dataset = make_scored_dataset(alice, items=3)
-    assert "There is no experiment yet" in words_of(edgar.get(page_of(dataset)))
-    said = edgar.post(page_of(dataset, "add"), **FORM)
-    assert re.search(r"Estimate: 12 answers, about \d+ tokens", words_of(said))
-    assert "Items: 3, attempts for each: 2, and the same for the live version. 1 scorer" in words_of(said)
+    assert "There is no experiment yet" in edgar.get(page_of(dataset)).words
+    said = edgar.submit(page_of(dataset, "add"), **FORM)
+    assert re.search(r"Estimate: 12 answers, about \d+ tokens", said.words)
+    assert "Items: 3, attempts for each: 2, and the same for the live version. 1 scorer" in said.words
     assert not Experiment.objects.exists()
-    [cells] = re.findall(r'name="cells" value="(\d+)"', said.content.decode())
-    more = words_of(edgar.post(page_of(dataset, "add"), **{**FORM, "attempts": "3"}, cells=cells))
+    [cells] = re.findall(r'name="cells" value="(\d+)"', said.markup)
+    more = edgar.submit(page_of(dataset, "add"), **{**FORM, "attempts": "3"}, cells=cells).words
     assert "Estimate: 18 answers" in more and not Experiment.objects.exists()
-    shown = edgar.post(page_of(dataset, "add"), **FORM, cells=cells)
-    assert "0 done, 0 failed, 0 skipped, 6 queued" in words_of(shown)
+    shown = edgar.submit(page_of(dataset, "add"), **FORM, cells=cells)
+    assert "0 done, 0 failed, 0 skipped, 6 queued" in shown.words
     candidate = Experiment.objects.exclude(pair_of=None).get()
     assert [one.scorer_id for one in candidate.scorers.all()] == ["exact"]
-    listed = words_of(edgar.get(page_of(dataset)))
+    listed = edgar.get(page_of(dataset)).words
     assert listed.count("0 done, 0 failed, 0 skipped, 6 queued") == 2
 
 
@@ -62,25 +62,25 @@ def test_what_cannot_be_started_is_said(edgar: Visitor, alice: Api) -> None:
     AGENTS.make(alice)
     dataset = make_scored_dataset(alice, items=1)
     for wrong, why in WRONG:
-        answer = edgar.client.post(page_of(dataset, "add"), {**FORM, "baseline": "", **wrong})
-        assert (answer.status_code, why in words_of(answer)) == (400, True), words_of(answer)
+        answer = edgar.post(page_of(dataset, "add"), {**FORM, "baseline": "", **wrong})
+        assert (answer.status, why in answer.words) == (400, True), answer.words
 
 
 def test_a_dataset_without_items_starts_nothing(edgar: Visitor, alice: Api) -> None:
     AGENTS.make(alice)
     form = {"agent": "writer", "version": "draft", "attempts": "1"}
-    answer = edgar.client.post(page_of(make_dataset(alice), "add"), form)
-    assert answer.status_code == 400 and "the dataset has no items yet" in words_of(answer)
+    answer = edgar.post(page_of(make_dataset(alice), "add"), form)
+    assert answer.status == 400 and "the dataset has no items yet" in answer.words
 
 
 def test_the_page_shows_answers_with_their_scores(edgar: Visitor, alice: Api) -> None:
     AGENTS.make(alice)
     dataset = make_scored_dataset(alice, items=4)
     experiment = finish(start(alice, dataset, selector={"status": "draft"}), lambda number: number > 0)
-    page = words_of(edgar.get(page_of(dataset, experiment)))
+    page = edgar.get(page_of(dataset, experiment)).words
     assert "4 done, 0 failed" in page and "75% (95% CI 30–95%)" in page  # noqa: RUF001
     assert "Question 3 Good answer Answer 3 x Exact 1.0 passed" in page and "x Exact 0.0 not passed" in page
-    assert "75% (95% CI 30–95%)" in words_of(edgar.get(page_of(dataset)))  # noqa: RUF001
+    assert "75% (95% CI 30–95%)" in edgar.get(page_of(dataset)).words  # noqa: RUF001
 
 
 def compare(alice: Api, edgar: Visitor, items: int) -> tuple[str, str]:
@@ -90,11 +90,11 @@ def compare(alice: Api, edgar: Visitor, items: int) -> tuple[str, str]:
     dataset = make_scored_dataset(alice, items=items)
     candidate = start(alice, dataset, selector={"status": "draft"}, baseline="published")
     address = page_of(dataset, candidate)
-    assert "once both have ended" in words_of(edgar.get(address))
+    assert "once both have ended" in edgar.get(address).words
     finish(str(Experiment.objects.get(pk=candidate).pair_of_id))
     finish(candidate, lambda number: number >= 3)
     Cell.objects.filter(experiment=candidate).update(output_json='"x and y"')
-    return address, words_of(edgar.get(address))
+    return address, edgar.get(address).words
 
 
 def test_a_comparison_begins_with_what_it_says(edgar: Visitor, alice: Api) -> None:
@@ -106,9 +106,9 @@ def test_a_comparison_begins_with_what_it_says(edgar: Visitor, alice: Api) -> No
     score = r"worse Exact ?: passed → not passed"
     score += r" (Question \d+) Good answer (Answer \d+)"
     assert sorted(re.findall(score, page)) == [(f"Question {one}", f"Answer {one}") for one in range(3)]
-    assert "<ins>" in edgar.get(address).content.decode()
-    assert "→ not passed" not in words_of(edgar.get(address, page="3"))
-    assert "x and y Exact 1.0 passed" in words_of(edgar.get(address, show="results"))
+    assert "<ins>" in edgar.get(address).markup
+    assert "→ not passed" not in edgar.get(address, page="3").words
+    assert "x and y Exact 1.0 passed" in edgar.get(address, show="results").words
 
 
 def test_items_that_got_better_come_before_those_without_a_difference(edgar: Visitor, alice: Api) -> None:
@@ -119,7 +119,7 @@ def test_items_that_got_better_come_before_those_without_a_difference(edgar: Vis
     finish(str(Experiment.objects.get(pk=candidate).pair_of_id), lambda number: number != 4)
     finish(candidate, lambda number: number != 2)
     found = re.findall(
-        r"(the same|better|worse) Exact ?: (\w+ ?\w*) →", words_of(edgar.get(page_of(dataset, candidate)))
+        r"(the same|better|worse) Exact ?: (\w+ ?\w*) →", edgar.get(page_of(dataset, candidate)).words
     )
     assert found[:2] == [("worse", "passed"), ("better", "not passed")]
     assert [outcome for outcome, _before in found[2:]] == ["the same"] * 4
@@ -130,7 +130,7 @@ def test_the_activity_says_once_how_an_experiment_ended(edgar: Visitor, alice: A
     for row in Experiment.objects.order_by("created_at"):
         with events.transaction():
             results.finish(row, Outcome.COMPLETE)
-    page = words_of(edgar.get("/studio/activity/"))
+    page = edgar.get("/studio/activity/").words
     found = re.findall(r"The (experiment|baseline) \S[^()]*(\([^)]*\)) has ended", page)
     assert sorted(found) == [
         ("baseline", "(100% passed)"),
@@ -155,18 +155,18 @@ def test_pairs_are_judged_without_knowing_which_is_which(edgar: Visitor, alice: 
     candidate = Experiment.objects.exclude(pair_of=None).get()
     Cell.objects.filter(experiment=candidate).update(output_digest="other")
     for number in range(1, 4):
-        shown = edgar.get(f"{address}blind/").content.decode()
+        shown = edgar.get(f"{address}blind/").markup
         assert f"{number} of 3" in shown and candidate.pk not in shown.replace(address, "")
         [item] = re.findall(r'name="item" value="([^"]+)"', shown)
         here = re.search(r'id="side-([AB])">[AB]</h3>\s*<div class="text">x and y<', shown)
         assert here is not None
         better = here[1].lower() if number < 3 else "same"
-        assert edgar.client.post(f"{address}blind/", {"item": item, "better": better}).status_code == 302
+        assert edgar.post(f"{address}blind/", {"item": item, "better": better}).status == 302
     said = "Preferred on 2, not on 0, no difference on 1. Not enough items to tell."
-    assert said in words_of(edgar.get(f"{address}blind/")) and said in words_of(edgar.get(address))
+    assert said in edgar.get(f"{address}blind/").words and said in edgar.get(address).words
     labels = alice.get("/labels", experimentId=candidate.pk, name="preferred").body["labels"]
     assert sorted(one["value"] for one in labels) == sorted([candidate.pk, candidate.pk, "same"])
-    assert edgar.client.post(f"{address}blind/", {"item": item, "better": "c"}).status_code == 404
+    assert edgar.post(f"{address}blind/", {"item": item, "better": "c"}).status == 404
 
 
 def test_an_experiment_is_stopped_and_goes_on(edgar: Visitor, alice: Api) -> None:
@@ -174,12 +174,12 @@ def test_an_experiment_is_stopped_and_goes_on(edgar: Visitor, alice: Api) -> Non
     dataset = make_scored_dataset(alice, items=2)
     experiment = start(alice, dataset, start=True, selector={"status": "draft"})
     address = page_of(dataset, experiment)
-    assert "data-moves" in edgar.get(address).content.decode()
-    stopped = edgar.post(address, do="cancel")
-    assert "cancelled" in words_of(stopped) and "2 skipped, 0 queued" in words_of(stopped)
-    assert "data-moves" not in stopped.content.decode()
-    assert "0 skipped, 2 queued" in words_of(edgar.post(address, do="resume"))
-    assert edgar.client.post(address, {"do": "explode"}).status_code == 404
+    assert "data-moves" in edgar.get(address).markup
+    stopped = edgar.submit(address, do="cancel")
+    assert "cancelled" in stopped.words and "2 skipped, 0 queued" in stopped.words
+    assert "data-moves" not in stopped.markup
+    assert "0 skipped, 2 queued" in edgar.submit(address, do="resume").words
+    assert edgar.post(address, {"do": "explode"}).status == 404
 
 
 def test_strangers_and_viewers_see_no_experiments(edgar: Visitor, alice: Api) -> None:
@@ -187,12 +187,12 @@ def test_strangers_and_viewers_see_no_experiments(edgar: Visitor, alice: Api) ->
     dataset = make_scored_dataset(alice, items=2)
     experiment = start(alice, dataset, selector={"status": "draft"})
     other = make_dataset(alice, "Other")
-    assert edgar.get(page_of(other, experiment)).status_code == 404
+    assert edgar.get(page_of(other, experiment)).status == 404
     for name in ("vera", "charlie"):
         visitor: Any = Visitor(name)
         for page in ([], ["add"], [experiment], [experiment, "blind"]):
-            assert visitor.get(page_of(dataset, *page)).status_code in {403, 404}
-        assert visitor.client.post(page_of(dataset, experiment), {"do": "cancel"}).status_code in {403, 404}
+            assert visitor.get(page_of(dataset, *page)).status in {403, 404}
+        assert visitor.post(page_of(dataset, experiment), {"do": "cancel"}).status in {403, 404}
 
 
 @pytest.mark.database
@@ -203,24 +203,24 @@ def test_pages_name_what_was_tested_and_with_what_it_is_compared(edgar: Visitor,
     assert re.search(r"Pass rate: version 2 Baseline: version 1 Exact 75% \([^)]+\) 100% \([^)]+\)", page)
     baseline = Experiment.objects.get(pair_of=None)
     candidate = Experiment.objects.get(pair_of=baseline)
-    its_page = words_of(edgar.get(address.replace(candidate.pk, baseline.pk)))
+    its_page = edgar.get(address.replace(candidate.pk, baseline.pk)).words
     assert "Writer, version 1 complete Baseline Tested Writer , version 1 Dataset" in its_page
     for listed in ("/studio/experiments/", page_of(f"/datasets/{baseline.dataset_id}")):
-        rows = words_of(edgar.get(listed))
+        rows = edgar.get(listed).words
         assert "Writer, version 2 vs. version 1" in rows and "Writer, version 1 Baseline" in rows
-    told = words_of(Visitor("alice").get(workspace_page("activity")))
+    told = Visitor("alice").get(workspace_page("activity")).words
     assert "the experiment Writer, version 2 vs. version 1 on “Questions”" in told
 
 
 def test_a_new_experiment_begins_in_the_list_of_all(edgar: Visitor, alice: Api) -> None:
     AGENTS.make(alice)
-    assert 'href="/studio/experiments/add/' in edgar.get("/studio/experiments/").content.decode()
-    assert "no dataset with items yet" in words_of(edgar.get("/studio/experiments/add/"))
+    assert 'href="/studio/experiments/add/' in edgar.get("/studio/experiments/").markup
+    assert "no dataset with items yet" in edgar.get("/studio/experiments/add/").words
     one = make_scored_dataset(alice, items=1)
-    led = edgar.client.get("/studio/experiments/add/", {"agent": "writer"})
-    assert (led.status_code, led["Location"]) == (302, f"{page_of(one, 'add')}?agent=writer")
+    led = edgar.get("/studio/experiments/add/", {"agent": "writer"})
+    assert (led.status, led.location) == (302, f"{page_of(one, 'add')}?agent=writer")
     other = make_dataset(alice, "Others")
     assert alice.post(f"{other}/items", {"input": "a"}).status == 201
-    chosen = edgar.get("/studio/experiments/add/").content.decode()
+    chosen = edgar.get("/studio/experiments/add/").markup
     assert page_of(one, "add") in chosen and page_of(other, "add") in chosen
-    assert Visitor("vera").client.get("/studio/experiments/add/").status_code == 403
+    assert Visitor("vera").get("/studio/experiments/add/").status == 403

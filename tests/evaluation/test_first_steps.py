@@ -11,14 +11,13 @@ from tests.support.api import AGENTS, SCORERS
 from tests.support.datasets import make_dataset
 from tests.support.gates import GATES, finish
 from tests.support.scorers import make_scorer
-from tests.support.studio import workspace_page
-from tests.support.window import Seen, Window
+from tests.support.studio import PageResponse, Visitor, workspace_page
 from versioning.conf import get_editor
 
 PASTED = "Question 0\tYes\nQuestion 1\tNo"
 
 
-def next_of(seen: Seen) -> str:
+def next_of(seen: PageResponse) -> str:
     """Return where the step leads that a page shows."""
     found = re.search(r'<section class="notice step".*?href="([^"]+)"', seen.markup, re.DOTALL)
     assert found is not None, seen.text
@@ -28,7 +27,7 @@ def next_of(seen: Seen) -> str:
 def test_a_pasted_table_becomes_a_gate_step_by_step(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     page = workspace_page("datasets/" + make_dataset(cast.alice).rpartition("/")[2])
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     importing = next_of(paula.get(page))
     assert "No column is called Input, Question" in paula.post(importing, pasted=PASTED, do="look").text
     looked = paula.post(importing, pasted=PASTED, first_row="example", do="look")
@@ -72,7 +71,7 @@ def test_a_scorer_that_nobody_may_publish_alone_stays_a_draft_and_the_gates_say_
     get_editor().review_policy.set("acme", required=1)
     dataset = make_dataset(cast.alice)
     page = workspace_page(f"datasets/{dataset.rpartition('/')[2]}")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     made = paula.post(f"{page}scorers/", make="equals-good-answer")
     assert "A gate counts it once it is published." in paula.get(made.headers["Location"]).text
     body = {"workspaceId": "acme", "datasetId": dataset.rpartition("/")[2], "rules": [{"rule": "notWorse"}]}

@@ -499,7 +499,7 @@ def test_what_is_missing_is_started_once_and_what_failed_is_not_run_again(
 
 
 @pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_no_item_is_added_between_the_check_and_the_change(
     cast: Cast, draft: str, dataset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -678,7 +678,7 @@ def test_what_was_live_last_is_compared_with(cast: Cast, draft: str, dataset: st
 
 
 @pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_pages_ask_about_unpublishing_without_locks(cast: Cast, dataset: str) -> None:
     make_draft(cast, PROMPT_BLOCKS)
     _show(cast.root)
@@ -694,7 +694,7 @@ def test_pages_ask_about_unpublishing_without_locks(cast: Cast, dataset: str) ->
 
 
 @pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_what_others_are_making_live_is_seen(
     cast: Cast, dataset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

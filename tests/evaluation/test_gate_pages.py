@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.gates import GATES, make_gate, make_scored_dataset
-from tests.support.studio import Visitor, words_of, workspace_page
+from tests.support.studio import Visitor, workspace_page
 
 FORM = {
     "scorers": "exact",
@@ -37,17 +37,17 @@ def typed(dataset: str, **changes: str) -> dict[str, str]:
 
 def test_a_gate_is_made_changed_and_deleted(cast: Cast, alice: Api, dataset: str) -> None:
     paula = Visitor("paula")
-    assert "There is no gate yet" in words_of(paula.get(workspace_page("gates")))
-    warned = paula.post(workspace_page("gates/add"), **typed(dataset, agent="writer"))
+    assert "There is no gate yet" in paula.get(workspace_page("gates")).words
+    warned = paula.submit(workspace_page("gates/add"), **typed(dataset, agent="writer"))
     said = "The dataset has 12 items. If 90% of them pass, the true share lies between 63 and 98%"
-    assert said in words_of(warned) and "50 between 79 and 96%" in words_of(warned)
+    assert said in warned.words and "50 between 79 and 96%" in warned.words
     # The browser leads to the warning, and the button says what it does.
-    assert 'tabindex="-1" data-answer' in warned.content.decode()
-    assert "Create gate anyway" in words_of(warned) and "Create gate Cancel" not in words_of(warned)
+    assert 'tabindex="-1" data-answer' in warned.markup
+    assert "Create gate anyway" in warned.words and "Create gate Cancel" not in warned.words
     assert alice.get(GATES).body["gates"] == []
-    [seen] = re.findall(r'name="warned" value="([^"]*)"', warned.content.decode())
+    [seen] = re.findall(r'name="warned" value="([^"]*)"', warned.markup)
     again = typed(dataset, agent="writer", warned=html.unescape(seen))
-    made = words_of(paula.post(workspace_page("gates/add"), **again))
+    made = paula.submit(workspace_page("gates/add"), **again).words
     assert "at least 90% of the items pass" in made and said in made
     assert "is not published" not in made
     [gate] = alice.get(GATES).body["gates"]
@@ -58,17 +58,15 @@ def test_a_gate_is_made_changed_and_deleted(cast: Cast, alice: Api, dataset: str
         "exact",
     )
     address = workspace_page(f"gates/{gate['id']}")
-    assert "Gate for Writer" in words_of(paula.get(address)) and "Save gate Cancel" in words_of(
-        paula.get(address)
-    )
-    assert re.search(r">Writer<|<bdi>Writer</bdi>", paula.get(workspace_page("gates")).content.decode())
-    assert 'value="90.0"' in paula.get(address).content.decode()
-    changed = paula.post(address, **typed(dataset, rule="notWorse", number="", enabled="no"))
-    assert "the true share" not in words_of(changed)
+    assert "Gate for Writer" in paula.get(address).words and "Save gate Cancel" in paula.get(address).words
+    assert re.search(r">Writer<|<bdi>Writer</bdi>", paula.get(workspace_page("gates")).markup)
+    assert 'value="90.0"' in paula.get(address).markup
+    changed = paula.submit(address, **typed(dataset, rule="notWorse", number="", enabled="no"))
+    assert "the true share" not in changed.words
     [gate] = alice.get(GATES).body["gates"]
     assert (gate["rules"], gate["enabled"]) == ([{"rule": "notWorse"}], False)
-    assert "without this evidence" in words_of(paula.get(f"{address}delete/"))
-    paula.send(f"{address}delete/")
+    assert "without this evidence" in paula.get(f"{address}delete/").words
+    paula.post(f"{address}delete/")
     assert alice.get(GATES).body["gates"] == []
 
 
@@ -77,8 +75,8 @@ def test_rules_that_the_form_cannot_say_stay(cast: Cast, alice: Api, dataset: st
     gate = make_gate(alice, dataset, rules=rules)
     address = workspace_page(f"gates/{gate['id']}")
     said = "every item with the tag must passes, in every attempt + it is not found"
-    assert said in words_of(Visitor("paula").get(address))
-    Visitor("paula").send(address, **typed(dataset, rule="kept", number="", attempts="2"))
+    assert said in Visitor("paula").get(address).words
+    Visitor("paula").post(address, **typed(dataset, rule="kept", number="", attempts="2"))
     [gate] = alice.get(GATES).body["gates"]
     assert (gate["rules"], gate["attempts"]) == (rules, 2)
 
@@ -95,7 +93,7 @@ WRONG: list[dict[str, str]] = [
 def test_what_cannot_be_asked_is_refused(cast: Cast, alice: Api, dataset: str) -> None:
     for wrong in WRONG:
         form = typed(dataset, agent="writer", **wrong)
-        assert Visitor("paula").client.post(workspace_page("gates/add"), form).status_code == 400
+        assert Visitor("paula").post(workspace_page("gates/add"), form).status == 400
         assert alice.get(GATES).body["gates"] == []
 
 
@@ -103,25 +101,25 @@ def test_the_scorers_of_the_dataset_are_chosen_and_one_is_needed(cast: Cast, ali
     AGENTS.make(alice)
     empty = alice.post("/datasets", {"name": "A", "workspaceId": "acme"}).body["id"]
     none = Visitor("paula").get(workspace_page("gates/add"))
-    assert "No scorer yet. Choose one." in words_of(none) and f"{empty}/scorers/" in none.content.decode()
+    assert "No scorer yet. Choose one." in none.words and f"{empty}/scorers/" in none.markup
     dataset = make_scored_dataset(alice, scorerIds=["exact"])
     chosen = re.compile(r'name="scorers" value="exact"( checked)?>')
     dataset_id = dataset.rpartition("/")[2]
     for query, expected in (({}, ""), ({"dataset": dataset_id}, " checked"), ({"dataset": empty}, "")):
-        form = Visitor("paula").get(workspace_page("gates/add"), **query).content.decode()
+        form = Visitor("paula").get(workspace_page("gates/add"), **query).markup
         assert chosen.findall(form) == [expected], query
     alice.delete(f"/datasets/{empty}")
-    form = Visitor("paula").get(workspace_page("gates/add")).content.decode()
+    form = Visitor("paula").get(workspace_page("gates/add")).markup
     assert chosen.findall(form) == [" checked"]
     sent = {name: value for name, value in typed(dataset, agent="writer").items() if name != "scorers"}
-    answer = Visitor("paula").client.post(workspace_page("gates/add"), sent)
-    assert answer.status_code == 400 and "Choose at least one scorer." in words_of(answer)
+    answer = Visitor("paula").post(workspace_page("gates/add"), sent)
+    assert answer.status == 400 and "Choose at least one scorer." in answer.words
 
 
 def test_the_form_begins_with_what_matters_and_opens_the_rest_for_errors(
     cast: Cast, alice: Api, dataset: str
 ) -> None:
-    form = Visitor("paula").get(workspace_page("gates/add")).content.decode()
+    form = Visitor("paula").get(workspace_page("gates/add")).markup
     names = re.findall(r'name="(agent|dataset|scorers|rule|number|tag|primary|attempts|enabled)"', form)
     assert list(dict.fromkeys(names)) == [
         *("agent", "dataset", "scorers", "rule", "number", "tag", "primary", "attempts", "enabled")
@@ -129,8 +127,8 @@ def test_the_form_begins_with_what_matters_and_opens_the_rest_for_errors(
     more = re.compile(r'<details class="field"( open)?>\s*<summary class="link">More settings')
     assert more.findall(form) == [""]
     wrong = typed(dataset, agent="writer", days="0")
-    answer = Visitor("paula").client.post(workspace_page("gates/add"), wrong)
-    assert more.findall(answer.content.decode()) == [" open"]
+    answer = Visitor("paula").post(workspace_page("gates/add"), wrong)
+    assert more.findall(answer.markup) == [" open"]
 
 
 def test_roles_decide_who_sees_and_writes_gates(cast: Cast, alice: Api, dataset: str) -> None:
@@ -142,11 +140,11 @@ def test_roles_decide_who_sees_and_writes_gates(cast: Cast, alice: Api, dataset:
         ("vera", [403, 404, 404, 403]),
         ("edgar", [200, 403, 403, 403]),
     ):
-        assert [Visitor(name).get(one).status_code for one in pages] == answers, name
+        assert [Visitor(name).get(one).status for one in pages] == answers, name
     for_all = typed(dataset, agent="", rule="notWorse", number="")
-    paula = Visitor("paula").client
-    assert paula.post(workspace_page("gates/add"), for_all).status_code in {400, 403}
-    assert paula.post(own, typed(dataset, rule="notWorse", number="")).status_code == 403
-    assert Visitor("alice").client.post(workspace_page("gates/add"), for_all).status_code == 302
+    paula = Visitor("paula")
+    assert paula.post(workspace_page("gates/add"), for_all).status in {400, 403}
+    assert paula.post(own, typed(dataset, rule="notWorse", number="")).status == 403
+    assert Visitor("alice").post(workspace_page("gates/add"), for_all).status == 302
     elsewhere = own.replace("/acme/", "/globex/")
-    assert Visitor("alice").get(elsewhere).status_code == 404
+    assert Visitor("alice").get(elsewhere).status == 404

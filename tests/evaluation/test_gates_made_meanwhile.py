@@ -19,7 +19,7 @@ from tests.support.rollouts import start as start_rollout
 from versioning.editor import gate as editor_gate
 from versioning.models import Event
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.postgresql, pytest.mark.usefixtures("committed_db")]
 
 RATE = [{"rule": "passRate", "min": 0.5}]
 Door = Callable[[Cast, str], Any]

@@ -16,7 +16,7 @@ from tests.evaluation.test_dataset_files import export_file, import_file
 from tests.evaluation.test_dataset_pages import page_of
 from tests.support.api import Api
 from tests.support.datasets import add_item, inputs, make_dataset
-from tests.support.studio import Visitor, words_of
+from tests.support.studio import Visitor
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_numbers_stay_as_they_were_typed(alice: Api, edgar: Visitor) -> None:
     # The same in a table that is edited in place.
     dataset = make_dataset(alice, "Typed")
     new = {"base": "0", "new": ["new-0"], "input-new-0": "3.10", "groundTruth-new-0": "2.50"}
-    edgar.client.post(page_of(dataset), new)
+    edgar.post(page_of(dataset), new)
     assert items(alice, dataset) == [{"input": "3.10", "groundTruth": "2.50"}]
 
 
@@ -108,12 +108,12 @@ def test_a_member_in_one_column_and_in_several_is_put_together(alice: Api) -> No
 def looks(visitor: Visitor, dataset: str, content: bytes, name: str = "q.csv") -> Any:
     """Choose a file and look at it."""
     sent = {"file": SimpleUploadedFile(name, content), "do": "look"}
-    return visitor.client.post(page_of(dataset, "import"), sent)
+    return visitor.post(page_of(dataset, "import"), sent)
 
 
 def form_of(answer: Any) -> dict[str, str]:
     """Return what the form of a page that was looked at would send."""
-    page = answer.content.decode()
+    page = answer.markup
     form = page[page.index('name="content"') - 40 : page.index("</form>", page.index('name="content"'))]
     fields = {
         name: unescape(value)
@@ -126,7 +126,7 @@ def form_of(answer: Any) -> dict[str, str]:
 
 def imports(visitor: Visitor, dataset: str, fields: dict[str, str]) -> Any:
     """Press the button that imports."""
-    return visitor.post(page_of(dataset, "import"), **fields, do="import")
+    return visitor.submit(page_of(dataset, "import"), **fields, do="import")
 
 
 def test_the_first_rows_are_shown_as_they_would_become(edgar: Visitor, alice: Api) -> None:
@@ -134,13 +134,13 @@ def test_the_first_rows_are_shown_as_they_would_become(edgar: Visitor, alice: Ap
     looked = looks(
         edgar, dataset, b"EINGABE;A Good Answer;Schlagw\xc3\xb6rter;Metadaten.Quelle\nWas?;3.10;a, b;5\n"
     )
-    assert "1 new item," in words_of(looked) and "No column is called" not in words_of(looked)
+    assert "1 new item," in looked.words and "No column is called" not in looked.words
     fields = form_of(looked)
     assert [fields[f"member-{n}"] for n in range(4)] == ["input", "groundTruth", "tags", "metadata."]
     assert (fields["separator"], fields["key-3"], fields["type-1"]) == (";", "Quelle", "auto")
-    assert "3.10" in words_of(looked) and "5 number" in words_of(looked)
+    assert "3.10" in looked.words and "5 number" in looked.words
     assert alice.get(dataset).body["version"] == 0
-    assert "New items: 1." in words_of(imports(edgar, dataset, fields))
+    assert "New items: 1." in imports(edgar, dataset, fields).words
     assert items(alice, dataset) == [
         {"input": "Was?", "groundTruth": "3.10", "metadata": {"tags": ["a", "b"], "Quelle": 5}}
     ]
@@ -171,8 +171,8 @@ def test_a_person_says_what_each_column_becomes(edgar: Visitor, alice: Api) -> N
         "type-5": "number",
         "type-6": "json",
     }
-    again = edgar.post(page_of(dataset, "import"), **fields, do="look")
-    assert "1234.5 number" in words_of(again) and "true yes or no" in words_of(again)
+    again = edgar.submit(page_of(dataset, "import"), **fields, do="look")
+    assert "1234.5 number" in again.words and "true yes or no" in again.words
     assert form_of(again) == fields
     imports(edgar, dataset, form_of(again))
     assert items(alice, dataset) == [
@@ -202,46 +202,46 @@ def test_other_words_for_input_and_good_answer_are_recognised(
     looked = looks(edgar, make_dataset(alice), body.encode())
     fields = form_of(looked)
     assert [fields[f"member-{number}"] for number in range(len(members))] == members
-    assert ("No column is called" in words_of(looked)) == (members[0] == "input.")
+    assert ("No column is called" in looked.words) == (members[0] == "input.")
 
 
 def test_a_column_of_metadata_that_is_a_text_is_named(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     looked = looks(edgar, dataset, b"Input;Tags;Metadata;id\nWas?;a, b;internal;q-1\n")
-    assert looked.status_code == 200 and 'value="import"' not in looked.content.decode()
-    assert "metadata: has its own value" in words_of(looked)
-    assert "q-1 identifies the item and is not stored" in words_of(looked)
+    assert looked.status == 200 and 'value="import"' not in looked.markup
+    assert "metadata: has its own value" in looked.words
+    assert "q-1 identifies the item and is not stored" in looked.words
     fields = form_of(looked) | {"member-2": "metadata.", "key-2": "note"}
     imports(edgar, dataset, fields)
     assert items(alice, dataset) == [{"input": "Was?", "metadata": {"tags": ["a", "b"], "note": "internal"}}]
-    twice = edgar.post(page_of(dataset, "import"), **fields | {"key-2": "tags"}, do="look")
-    assert "names the column “tags” twice" in words_of(twice)
+    twice = edgar.submit(page_of(dataset, "import"), **fields | {"key-2": "tags"}, do="look")
+    assert "names the column “tags” twice" in twice.words
 
 
 def test_a_cell_that_is_not_of_the_chosen_type_is_named(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     fields = form_of(looks(edgar, dataset, b"input,n,yes\nHi,1,no\nHo,many,perhaps\n"))
-    wrong = edgar.post(
+    wrong = edgar.submit(
         page_of(dataset, "import"), **fields | {"type-1": "number", "type-2": "yesNo"}, do="look"
     )
-    assert "Row 2" in words_of(wrong) and "n: is not a number: “many”" in words_of(wrong)
-    assert "yes: is neither yes nor no: “perhaps”" in words_of(wrong)
-    assert 'value="import"' not in wrong.content.decode()
-    twice = edgar.post(page_of(dataset, "import"), **fields | {"key-2": "n"}, do="import")
-    assert "names the column “metadata.n” twice" in words_of(twice) and form_of(twice)["key-2"] == "n"
+    assert "Row 2" in wrong.words and "n: is not a number: “many”" in wrong.words
+    assert "yes: is neither yes nor no: “perhaps”" in wrong.words
+    assert 'value="import"' not in wrong.markup
+    twice = edgar.submit(page_of(dataset, "import"), **fields | {"key-2": "n"}, do="import")
+    assert "names the column “metadata.n” twice" in twice.words and form_of(twice)["key-2"] == "n"
     assert alice.get(dataset).body["version"] == 0
 
 
 def test_the_first_row_and_the_separator_can_be_said_later(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     address = page_of(dataset, "import")
-    looked = edgar.post(address, pasted="Was?\tDas\r\nWo, wann?\tHier", do="look")
-    assert ">\nWas?\tDas\r\nWo, wann?" in looked.content.decode()  # to be mended
-    example = edgar.post(address, **form_of(looked) | {"first_row": "example"}, do="look")
-    assert "2 new items," in words_of(example)
+    looked = edgar.submit(address, pasted="Was?\tDas\r\nWo, wann?\tHier", do="look")
+    assert ">\nWas?\tDas\r\nWo, wann?" in looked.markup  # to be mended
+    example = edgar.submit(address, **form_of(looked) | {"first_row": "example"}, do="look")
+    assert "2 new items," in example.words
     assert [form_of(example)[f"member-{n}"] for n in range(2)] == ["input", "groundTruth"]
-    one = edgar.post(address, **form_of(example) | {"separator": "\x1f"}, do="look")
-    assert "Was?\tDas" in unescape(one.content.decode()) and "member-1" not in form_of(one)
+    one = edgar.submit(address, **form_of(example) | {"separator": "\x1f"}, do="look")
+    assert "Was?\tDas" in unescape(one.markup) and "member-1" not in form_of(one)
     imports(edgar, dataset, form_of(example))
     assert [(one["input"], one["groundTruth"]) for one in items(alice, dataset)] == [
         ("Was?", "Das"),
@@ -252,11 +252,11 @@ def test_the_first_row_and_the_separator_can_be_said_later(edgar: Visitor, alice
 def test_a_file_of_windows_is_read_and_the_page_says_so(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     looked = looks(edgar, dataset, "input;groundTruth\nGröße?;5 €\n".encode("cp1252"))
-    assert "is read as Windows-1252" in words_of(looked) and "Größe?" in words_of(looked)
+    assert "is read as Windows-1252" in looked.words and "Größe?" in looked.words
     imports(edgar, dataset, form_of(looked))
     assert items(alice, dataset) == [{"input": "Größe?", "groundTruth": "5 €"}]
     damaged = looks(edgar, dataset, b"input\n\x81\n")
-    assert damaged.status_code == 400 and "is not valid UTF-8 in line 2" in words_of(damaged)
+    assert damaged.status == 400 and "is not valid UTF-8 in line 2" in damaged.words
 
 
 def test_an_export_is_recognised_in_the_studio(edgar: Visitor, alice: Api) -> None:
@@ -264,13 +264,13 @@ def test_an_export_is_recognised_in_the_studio(edgar: Visitor, alice: Api) -> No
     add_item(alice, dataset, toolMocks=[{"toolName": "find", "args": {}, "output": None}], groundTruth="=1+1")
     add_item(alice, dataset, input={"a": "1e5"}, metadata={"tags": ["ab"], "x": "007"})
     looked = looks(edgar, dataset, export_file(alice, dataset, "csv").encode())
-    assert "0 new items, 2 duplicates" in words_of(looked)
+    assert "0 new items, 2 duplicates" in looked.words
 
 
 def test_the_choices_are_there_in_german(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     edgar.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
-    page = words_of(looks(edgar, dataset, b"Thema;GOOD ANSWER?;A good ANSWER;tags\nx;y;1,5;a\n"))
+    page = looks(edgar, dataset, b"Thema;GOOD ANSWER?;A good ANSWER;tags\nx;y;1,5;a\n").words
     for words in (
         "Die ersten Zeilen, wie sie gespeichert würden",
         "Zwischen den Spalten stehen",
@@ -285,11 +285,11 @@ def test_what_is_sent_back_is_limited(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     fields = form_of(looks(edgar, dataset, b"input\n" + b"a" * 5000 + b"\n"))
     for content in ("x", ":eA==", ":" + "=" * 9, fields["content"][:-8]):
-        refused = edgar.post(page_of(dataset, "import"), content=content, format="csv", do="import")
-        assert refused.status_code == 400 and "did not arrive completely" in words_of(refused)
+        refused = edgar.submit(page_of(dataset, "import"), content=content, format="csv", do="import")
+        assert refused.status == 400 and "did not arrive completely" in refused.words
     with override_settings(EDITOR_MAX_BODY=4000):  # packed it is smaller
-        refused = edgar.post(page_of(dataset, "import"), **fields, do="import")
-        assert refused.status_code == 400 and "did not arrive completely" in words_of(refused)
+        refused = edgar.submit(page_of(dataset, "import"), **fields, do="import")
+        assert refused.status == 400 and "did not arrive completely" in refused.words
     wide = looks(edgar, dataset, b",".join(b"c%d" % n for n in range(201)) + b"\n")
-    assert wide.status_code == 400 and "has 201 columns" in words_of(wide)
+    assert wide.status == 400 and "has 201 columns" in wide.words
     assert inputs(alice, dataset) == []

@@ -11,16 +11,15 @@ from editor_client.shared.scores import ScorerType
 from tests.conftest import Cast
 from tests.support.api import SCORERS, Api
 from tests.support.datasets import add_item, make_dataset
-from tests.support.forms import controls
 from tests.support.scorers import make_scorer
-from tests.support.studio import Visitor, words_of
+from tests.support.studio import Visitor, controls
 from versioning.api.limits import runs
 
 
 def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None:
     del cast
     visitor, new = Visitor("alice"), "/studio/evaluation/scorer/add/"
-    page = unescape(visitor.get(new).content.decode())
+    page = unescape(visitor.get(new).markup)
     assert "Whether the answer is biased (bias, for other runtimes)" in page
     assert (
         "New scorer" in page
@@ -28,19 +27,19 @@ def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None
         and 'name="text"' not in page
     )
     made = {"name": "Polite", "id": "polite", "workspace": "acme", "choice": "regex"}
-    page = unescape(visitor.post(new, **made).content.decode())
+    page = unescape(visitor.submit(new, **made).markup)
     assert alice.get(SCORERS.url("polite"), status="draft").body["config"] == {"pattern": "."}
     assert 'name="config.parts.pattern"' in page and "Instructions of the judge" not in page
     version = SCORERS.versions(alice, "polite")[0]["id"]
-    page = unescape(visitor.get(f"/studio/evaluation/scorer/polite/versions/{version}/").content.decode())
+    page = unescape(visitor.get(f"/studio/evaluation/scorer/polite/versions/{version}/").markup)
     assert "A part of the answer matches a pattern (regex)" in page  # the value in words, as in the form
-    assert visitor.post(new, **{**made, "id": "other", "choice": "guess"}).status_code == 400
+    assert visitor.submit(new, **{**made, "id": "other", "choice": "guess"}).status == 400
     judge = {**made, "name": "Judge", "id": "judge", "choice": "llm-judge"}
-    assert "Instructions of the judge" in unescape(visitor.post(new, **judge).content.decode())
+    assert "Instructions of the judge" in unescape(visitor.submit(new, **judge).markup)
     for kind in get_args(ScorerType):  # the edit page of some is opened below
         follow = kind not in {example[0] for example in EXAMPLES}
         form = {**made, "id": kind.lower(), "choice": kind}
-        assert visitor.client.post(new, form, follow=follow).status_code == (200 if follow else 302)
+        assert visitor.post(new, form, follow=follow).status == (200 if follow else 302)
 
 
 CHANGE = "/studio/evaluation/scorer/exact/change/"
@@ -48,7 +47,7 @@ CHANGE = "/studio/evaluation/scorer/exact/change/"
 
 def typed(visitor: Visitor) -> dict[str, str]:
     """Return what the form of the edit page sends, by the names of its controls."""
-    return controls(visitor.get(CHANGE).content.decode(), "edit-form")
+    return controls(visitor.get(CHANGE).markup, "edit-form")
 
 
 CHOICES = [
@@ -99,10 +98,10 @@ def test_the_settings_of_a_type_have_controls(alice: Api, example: Example) -> N
     made = make_scorer(alice, type=sort, config=config)
     visitor = Visitor("edgar")
     form = typed(visitor)
-    visitor.send(CHANGE, **form)
+    visitor.post(CHANGE, **form)
     same = alice.get(SCORERS.url("exact"), status="draft").body
     assert same["latestVersionId"] == made["latestVersionId"]
-    visitor.send(CHANGE, **form | {f"config.parts.{name}": text for name, text in parts.items()})
+    visitor.post(CHANGE, **form | {f"config.parts.{name}": text for name, text in parts.items()})
     assert alice.get(SCORERS.url("exact"), status="draft").body["config"] == after
 
 
@@ -112,14 +111,14 @@ def test_settings_without_controls_of_their_own_are_json(cast: Cast, alice: Api)
     visitor = Visitor("edgar")
     form = typed(visitor)
     assert "config.json" in form
-    visitor.send(CHANGE, **form | {"config.json": '{"values": ["one"]}'})
+    visitor.post(CHANGE, **form | {"config.json": '{"values": ["one"]}'})
     assert alice.get(SCORERS.url("exact"), status="draft").body["config"] == {"values": ["one"]}
     form = typed(visitor)
     assert "config.parts.values" in form
-    refused = visitor.send(CHANGE, **form | {"config.parts.values": ""})
-    assert refused.status_code == 400
-    other = visitor.send(CHANGE, **form | {"type": "regex"})
-    assert other.status_code == 400 and 'name="config.parts.pattern"' in other.content.decode()
+    refused = visitor.post(CHANGE, **form | {"config.parts.values": ""})
+    assert refused.status == 400
+    other = visitor.post(CHANGE, **form | {"type": "regex"})
+    assert other.status == 400 and 'name="config.parts.pattern"' in other.markup
 
 
 TRY = "/studio/evaluation/scorer/exact/try-scorer/"
@@ -129,8 +128,8 @@ def test_in_german_the_activity_declines_a_scorer(cast: Cast, alice: Api) -> Non
     del cast
     make_scorer(alice, "polite")
     assert alice.patch(SCORERS.url("polite"), {"config": {"ignoreCase": True}}).status == 200
-    client = Visitor("edgar").client
-    said = words_of(client.get("/studio/activity/", headers={"Accept-Language": "de"}))
+    client = Visitor("edgar")
+    said = client.get("/studio/activity/", headers={"Accept-Language": "de"}).words
     assert "des Scorers Polite" in said
 
 
@@ -139,17 +138,17 @@ def test_a_scorer_is_tried_on_an_item(cast: Cast, alice: Api) -> None:
     make_scorer(alice)
     item = add_item(alice, make_dataset(alice), input="Where?", groundTruth={"a": 1}, metadata={"n": 1})
     visitor = Visitor("edgar")
-    assert "Questions" in words_of(visitor.get(TRY))
+    assert "Questions" in visitor.get(TRY).words
     chosen = {"dataset": item["datasetId"]}
-    assert "Where?" in words_of(visitor.get(TRY, **chosen))
-    page = unescape(visitor.get(TRY, **chosen, item=item["id"]).content.decode())
+    assert "Where?" in visitor.get(TRY, **chosen).words
+    page = unescape(visitor.get(TRY, **chosen, item=item["id"]).markup)
     assert '{"a":1}</textarea>' in page and '"n": 1' in page
-    scored = words_of(visitor.post(TRY, input="Where?", output='{"a": 1.0}', ground_truth='{"a":1}'))
+    scored = visitor.submit(TRY, input="Where?", output='{"a": 1.0}', ground_truth='{"a":1}').words
     assert "Score 1.0" in scored and " passed " in scored
-    assert "not passed" in words_of(visitor.post(TRY, output="b", ground_truth="c"))
-    assert "This answer can’t be scored." in words_of(visitor.post(TRY, output="b"))
+    assert "not passed" in visitor.submit(TRY, output="b", ground_truth="c").words
+    assert "This answer can’t be scored." in visitor.submit(TRY, output="b").words
     for no_object in ("{", "[]"):
-        assert visitor.send(TRY, output="a", metadata=no_object).status_code == 400
+        assert visitor.post(TRY, output="a", metadata=no_object).status == 400
 
 
 def test_a_busy_server_says_so_on_the_page(cast: Cast, alice: Api, settings: Any) -> None:
@@ -157,8 +156,8 @@ def test_a_busy_server_says_so_on_the_page(cast: Cast, alice: Api, settings: Any
     make_scorer(alice)
     settings.EDITOR_RUN_THREADS = 1
     places = [runs.join(), runs.join()]
-    answer = Visitor("edgar").send(TRY, output="b", ground_truth="c")
-    assert answer.status_code == 503 and "The server is busy" in words_of(answer)
+    answer = Visitor("edgar").post(TRY, output="b", ground_truth="c")
+    assert answer.status == 503 and "The server is busy" in answer.words
     for place in places:
         place.leave()
 
@@ -167,6 +166,6 @@ def test_viewers_and_strangers_try_no_scorer(cast: Cast, alice: Api) -> None:
     del cast
     scorer = make_scorer(alice)
     SCORERS.publish(alice, "exact", scorer["latestVersionId"])
-    assert Visitor("vera").get(TRY).status_code == 403
-    assert Visitor("charlie").get(TRY).status_code == 404
-    assert "Try" not in words_of(Visitor("vera").get("/studio/evaluation/scorer/exact/change/"))
+    assert Visitor("vera").get(TRY).status == 403
+    assert Visitor("charlie").get(TRY).status == 404
+    assert "Try" not in Visitor("vera").get("/studio/evaluation/scorer/exact/change/").words

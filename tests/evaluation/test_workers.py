@@ -23,7 +23,7 @@ from tests.support.remote import connected
 from tests.support.scorers import make_scorer
 from tests.support.service import Service, running_service
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.processes, pytest.mark.database]
 
 OPENAI = {"provider": "openai", "name": "gpt-4o"}
 CHOICES = [{"label": "good", "score": 1, "passes": True}, {"label": "bad", "score": 0, "passes": False}]

@@ -45,7 +45,6 @@ class Desk:
         return int(code)
 
     def plan(self, source: str, path: Path | str, *more: str, code: int = DONE) -> dict[str, Any]:
-        """Plan an import, and return the plan."""
         file = self.folder.parent / "plan.json"
         assert self.does("import", source, path, "--plan", file, *more) == code, self.err
         return dict(json.loads(file.read_text()))
@@ -55,7 +54,6 @@ class Desk:
         assert self.does("import", "--apply", self.folder.parent / "plan.json", *more) == code, self.err
 
     def imports(self, source: str, path: Path | str) -> dict[str, Any]:
-        """Plan and apply, and return the plan."""
         plan = self.plan(source, path)
         self.apply()
         return plan
@@ -92,10 +90,8 @@ def desk(
 
 
 def losses(plan: dict[str, Any]) -> set[str]:
-    """Return the codes of the losses in a plan."""
     return {loss["code"] for loss in plan["losses"]}
 
 
 def actions(plan: dict[str, Any]) -> dict[str, str]:
-    """Return what a plan does, by kind and id."""
     return {f"{one['kind']} {one['id']}": one["action"] for one in plan["resources"]}

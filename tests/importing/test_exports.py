@@ -19,7 +19,6 @@ MODEL = {"provider": "openai", "name": "gpt-4o"}
 
 
 def make(desk: Desk, agent_id: str = "bot", instructions: Any = "Be kind.", **fields: Any) -> None:
-    """Make a published agent."""
     fields = {"name": "Bot", "model": MODEL, "auto_publish": True, "workspace_id": "acme", **fields}
     desk.client.create_stored_agent(id=agent_id, instructions=instructions, **fields)
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from capabilities.mail.models import Mail, MailPreferences
 from tests.mail.conftest import Post, link_in
 from tests.support.calls import undone
+from tests.support.studio import Visitor
 from versioning.api.request_log import without_secrets
 from versioning.models import Membership, SignInAttempts
 
@@ -30,33 +30,33 @@ def passwords(post: Post) -> None:
         user.save()
 
 
-def ask(name: str, browser: Client | None = None) -> Any:
-    return (browser or Client()).post(FORGOTTEN, {"asked": name})
+def ask(name: str, browser: Visitor | None = None) -> Any:
+    return (browser or Visitor()).post(FORGOTTEN, {"asked": name})
 
 
-def signed_in(name: str = "edgar", password: str = BEFORE) -> Client:
-    browser = Client()
+def signed_in(name: str = "edgar", password: str = BEFORE) -> Visitor:
+    browser = Visitor()
     browser.post("/studio/login/", {"username": name, "password": password})
     return browser
 
 
-def is_in(browser: Client) -> bool:
-    return browser.get("/studio/name/").status_code == 200
+def is_in(browser: Visitor) -> bool:
+    return browser.get("/studio/name/").status == 200
 
 
 def set_password(link: str, password: str = NEW) -> str:
     """Follow a link, send the form, and return what the page says."""
-    browser = Client()
+    browser = Visitor()
     page = browser.get(link, follow=True)
     given = {"new_password1": password, "new_password2": password}
-    answer = browser.post(page.request["PATH_INFO"], given)
-    text = " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+    answer = browser.post(page.response.request["PATH_INFO"], given)
+    text = " ".join(re.sub(r"<[^>]+>", " ", answer.markup).split())
     return "done" if "is set" in text else "refused" if "no longer valid" in text else text
 
 
 def test_a_link_sets_a_new_password_once_and_ends_every_session(post: Post) -> None:
-    browser = Client()
-    assert FORGOTTEN in browser.get("/studio/login/").content.decode()
+    browser = Visitor()
+    assert FORGOTTEN in browser.get("/studio/login/").markup
     open_session = signed_in()
     assert is_in(open_session)
     ask("edgar", browser)
@@ -105,8 +105,8 @@ def test_the_answer_says_nothing_of_the_account_and_takes_the_same_statements(po
         SignInAttempts.objects.all().delete()
         with CaptureQueriesContext(connection) as captured:
             answer = ask(asked)
-        assert answer.status_code == 200
-        said = re.sub(r'value="\w{64}"', "", answer.content.decode())
+        assert answer.status == 200
+        said = re.sub(r'value="\w{64}"', "", answer.markup)
         return said, [re.sub(r"'[^']*'|\d+", "", one["sql"]) for one in captured.captured_queries]
 
     unknown = statements("someone else")
@@ -152,16 +152,16 @@ def test_accounts_with_one_address_get_a_link_each_and_look_alikes_none(post: Po
 
 def test_asking_is_throttled_alike_for_every_name(post: Post) -> None:
     for name in ("edgar", "nobody"):
-        statuses = [ask(name).status_code for _ in range(4)]
+        statuses = [ask(name).status for _ in range(4)]
         assert statuses[:3] == [200, 200, 200]
         refused = ask(name)
-        assert refused.status_code == 429 and int(refused["Retry-After"]) > 0
+        assert refused.status == 429 and int(refused.headers["Retry-After"]) > 0
     assert len(post.work()) <= 4
 
 
 def test_what_is_no_name_is_refused(post: Post) -> None:
     for asked in ["", "  ", "x" * 255, "a\x00b", "a\nb"]:
-        assert ask(asked).status_code == 400 and not Mail.objects.exists()
+        assert ask(asked).status == 400 and not Mail.objects.exists()
 
 
 def test_a_made_up_link_is_refused(post: Post) -> None:
@@ -172,11 +172,11 @@ def test_a_made_up_link_is_refused(post: Post) -> None:
         "é/ep_a-b",
         "MTAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw/ep_a-b",
     ]:
-        page = Client().get(f"/studio/login/new-password/{link}/")
-        assert page.status_code in {200, 404} and b"new_password1" not in page.content
+        page = Visitor().get(f"/studio/login/new-password/{link}/")
+        assert page.status in {200, 404} and b"new_password1" not in page.content
 
 
 def test_without_mail_there_is_no_such_page(post: Post, settings: Settings) -> None:
     settings.EMAIL_URL = ""
-    assert ask("edgar").status_code == 404 and not Mail.objects.exists()
-    assert FORGOTTEN not in Client().get("/studio/login/").content.decode()
+    assert ask("edgar").status == 404 and not Mail.objects.exists()
+    assert FORGOTTEN not in Visitor().get("/studio/login/").markup

@@ -10,7 +10,6 @@ import threading
 import pytest
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -19,6 +18,7 @@ from capabilities.mail.models import Mail, MailPreferences
 from studio.models import Preferences
 from tests.conftest import Cast
 from tests.mail.conftest import ADDRESS, Post, html_of, link_in
+from tests.support.studio import Visitor
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.domain.errors import TooManyInvitations
@@ -33,16 +33,16 @@ def invite(cast: Cast, username: str = "lena", mail: str = "lena@example.com") -
 
 
 def accept(address: str) -> int:
-    browser = Client()
+    browser = Visitor()
     shown = browser.get(address, follow=True)
-    if shown.status_code != 200:
-        return shown.status_code
+    if shown.status != 200:
+        return shown.status
     form = {
         "invitation": shown.context["invitation"].pk,
         "new_password1": PASSWORD,
         "new_password2": PASSWORD,
     }
-    return browser.post(shown.request["PATH_INFO"], form).status_code
+    return browser.post(shown.response.request["PATH_INFO"], form).status
 
 
 def test_an_invited_person_comes_in_through_the_mailed_link(post: Post, cast: Cast) -> None:
@@ -165,10 +165,10 @@ def test_a_person_invites_so_many_people_within_an_hour(post: Post, cast: Cast, 
     assert int(refused.headers["Retry-After"]) > 0
     with pytest.raises(TooManyInvitations):
         get_editor().invitation.renew("acme", "lena", by=alice)
-    browser = Client()
-    browser.force_login(alice)
+    browser = Visitor()
+    browser.client.force_login(alice)
     page = browser.post("/studio/versioning/workspace/acme/members/", people | {"username": "mia"})
-    assert page.status_code == 403
+    assert page.status == 403
     an_hour_ago = timezone.now() - datetime.timedelta(hours=1)
     QuerySet.update(Event.objects.filter(type="invitation.created"), created_at=an_hour_ago)
     assert cast.alice.post(address, people | {"username": "mia"}).status == 201
@@ -177,13 +177,13 @@ def test_a_person_invites_so_many_people_within_an_hour(post: Post, cast: Cast, 
 def test_admins_give_the_address_in_the_studio_where_mail_is_sent(
     post: Post, cast: Cast, settings: Settings
 ) -> None:
-    browser = Client()
-    browser.force_login(User.objects.get(username="alice"))
+    browser = Visitor()
+    browser.client.force_login(User.objects.get(username="alice"))
     page = "/studio/versioning/workspace/acme/members/"
-    assert 'name="mail"' in browser.get(page).content.decode()
+    assert 'name="mail"' in browser.get(page).markup
     given = {"username": "lena", "role": "viewer", "mail": "lena@example.com"}
-    assert browser.post(page, given | {"mail": "lena@@example.com"}).status_code == 400
-    assert browser.post(page, given).status_code == 302
+    assert browser.post(page, given | {"mail": "lena@@example.com"}).status == 400
+    assert browser.post(page, given).status == 302
     assert [mail.to for mail in post.work()] == [["lena@example.com"]]
     settings.EMAIL_URL = ""
-    assert 'name="mail"' not in browser.get(page).content.decode()
+    assert 'name="mail"' not in browser.get(page).markup

@@ -6,10 +6,14 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.support.mail_server import mail_server, until
 from tests.support.ports import free_port
 from tests.support.remote import connected
 from tests.support.service import running_service
+
+pytestmark = pytest.mark.processes
 
 INVITATION = {"username": "lena", "role": "viewer", "mail": "lena@example.com"}
 

@@ -11,7 +11,7 @@ from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service, running_service
 from tests.support.writing import DELICATE, Job, Record, history, writing
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.processes, pytest.mark.database]
 
 SAVES_BEFORE_THE_CRASH = 40
 

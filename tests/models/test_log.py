@@ -87,7 +87,7 @@ def test_an_undeclared_type_is_refused() -> None:
         events.record("workspace.painted", by=APPLICATION, workspace_id="a")
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_a_rolled_back_entry_takes_no_position() -> None:
     with pytest.raises(Failure), events.transaction():
         fail_after("a")
@@ -96,7 +96,7 @@ def test_a_rolled_back_entry_takes_no_position() -> None:
     assert logged() == [(1, "b")]
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_a_joined_transaction_that_fails_takes_its_entries_with_it() -> None:
     with events.transaction():
         note("a")
@@ -107,7 +107,7 @@ def test_a_joined_transaction_that_fails_takes_its_entries_with_it() -> None:
     assert set(Workspace.objects.filter(pk__in="abc").values_list("pk", flat=True)) == {"a", "c"}
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_entries_are_rolled_back_with_the_transaction_of_an_application() -> None:
     def change_and_fail() -> None:
         with events.transaction():

@@ -18,7 +18,7 @@ from tests.support.remote import RemoteApi, at_once, connected
 from tests.support.service import Service, running_service
 from tests.support.writing import Record, history, writing
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.processes, pytest.mark.database]
 
 WRITERS = 16
 CHANGES = 8

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.api import AGENTS
-from tests.support.browsing import is_signed_in, sign_in, visiting
 from tests.support.installation import Installation, installation
 from tests.support.pages import GUIDES, commands, section
 from tests.support.remote import connected
 from tests.support.service import ROOT
+from tests.support.studio import visiting
 from versioning.domain.events import types
 
 LATER = {"rollout"}
@@ -38,19 +38,19 @@ def test_the_first_superuser_signs_in(administered_service: Installation) -> Non
     [command] = commands(GUIDES / "add-people.md", "Create the first superuser")
     administered_service.run(command, USERNAME="ada", PASSWORD=PASSWORD)
     with visiting(administered_service.service.url) as ada:
-        assert sign_in(ada, "ada", PASSWORD)
-        assert is_signed_in(ada)
+        assert ada.sign_in("ada", PASSWORD)
+        assert ada.is_signed_in
 
 
 def test_deactivating_a_person_ends_sessions_and_keys_immediately(administered_service: Installation) -> None:
     service = administered_service.service
     key = service.manage("create_api_key", "lena")
     with visiting(service.url) as lena, connected(service, key) as api:
-        assert sign_in(lena, "lena", PASSWORD)
+        assert lena.sign_in("lena", PASSWORD)
         AGENTS.make(api, "by-lena", workspaceId="default")
         administered_service.run(commands(GUIDES / "add-people.md", "Remove a person")[0], USERNAME="lena")
-        assert not is_signed_in(lena)
-        assert not sign_in(lena, "lena", PASSWORD)
+        assert not lena.is_signed_in
+        assert not lena.sign_in("lena", PASSWORD)
         assert api.get("/stored/agents").status == 401
     with connected(service) as watcher:
         assert watcher.get(AGENTS.url("by-lena"), status="draft").body["authorId"] == "lena"

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.browsing import is_signed_in, sign_in, visiting
 from tests.support.installation import SQLITE, Installation, installation
 from tests.support.pages import GUIDES, commands
 from tests.support.remote import RemoteApi, connected
+from tests.support.studio import visiting
 from tests.support.writing import DELICATE, Record, history, writing
 
 BACK_UP = GUIDES / "back-up.md"
@@ -58,9 +58,9 @@ def restored_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resto
     ):
         invitation = set_up(old)
         with visiting(old.service.url) as ada:
-            assert sign_in(ada, "ada", PASSWORD)
-            assert is_signed_in(ada)
-            cookies = dict(ada.cookies)
+            assert ada.sign_in("ada", PASSWORD)
+            assert ada.is_signed_in
+            cookies = dict(ada.http.cookies)
         acknowledged = back_up_while_saving(old)
         with connected(old.service) as api:
             epoch = api.get("/events", after="now").body["epoch"]
@@ -151,8 +151,8 @@ def test_another_secret_key_signs_people_out_and_passwords_remain_valid(restored
     new = restored_service.new.service
     assert remembered(restored_service) == {"key": True, "session": False, "invitation": True}
     with visiting(new.url) as ada:
-        assert not sign_in(ada, "ada", "another password")
-        assert sign_in(ada, "ada", PASSWORD)
+        assert not ada.sign_in("ada", "another password")
+        assert ada.sign_in("ada", PASSWORD)
 
     new.stop()
     new.environment["SECRET_KEY"] = restored_service.old.service.environment["SECRET_KEY"]
@@ -164,11 +164,11 @@ def remembered(restored: Restored) -> dict[str, bool]:
     """Return which of the secrets that people hold are still valid."""
     new = restored.new.service
     with visiting(new.url) as ada, visiting(new.url) as lena, connected(new) as robot:
-        ada.cookies.update(restored.cookies)
-        page = lena.get(restored.invitation, follow_redirects=True).text
+        ada.http.cookies.update(restored.cookies)
+        page = lena.get(restored.invitation, follow=True).markup
         return {
             "key": robot.get("/stored/agents").status == 200,
-            "session": is_signed_in(ada),
+            "session": ada.is_signed_in,
             "invitation": "Welcome, lena" in page,
         }
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.support.api import AGENTS
-from tests.support.browsing import sign_in, visiting
 from tests.support.event_streams import until
 from tests.support.ports import free_port
 from tests.support.remote import connected
 from tests.support.service import Service, running_service
+from tests.support.studio import visiting
 from versioning.sources.files import OverrideFiles, OverrideNotWritten
 
 SIZE = 16 * 1024 * 1024
@@ -75,7 +75,7 @@ User.objects.create_superuser("ada", password={PASSWORD!r})
 """,
         )
         with visiting(service.url) as ada:
-            assert sign_in(ada, "ada", PASSWORD)
+            assert ada.sign_in("ada", PASSWORD)
             filled = fill(disk)
             refused = api.patch(AGENTS.url("writer"), {"name": "Another"})
             assert (refused.status, refused.code, refused.headers["Retry-After"]) == (
@@ -84,12 +84,12 @@ User.objects.create_superuser("ada", password={PASSWORD!r})
                 "10",
             )
             assert readiness(service) == {(503, "storage_full")}
-            assert [ada.get(f"/studio/{page}").status_code for page in PAGES] == [200] * len(PAGES)
-            form = {"language": "en", "csrfmiddlewaretoken": ada.cookies["csrftoken"]}
-            page = ada.post("/studio/preferences/", data=form)
-            script = ada.post("/studio/preferences/", data=form, headers={"Accept": "application/json"})
-            assert page.status_code == script.status_code == 503
-            assert "the disk of the server is full" in page.text and page.headers["Retry-After"] == "10"
+            assert [ada.get(f"/studio/{page}").status for page in PAGES] == [200] * len(PAGES)
+            form = {"language": "en"}
+            page = ada.post("/studio/preferences/", form)
+            script = ada.post("/studio/preferences/", form, headers={"Accept": "application/json"})
+            assert page.status == script.status == 503
+            assert "the disk of the server is full" in page.markup and page.headers["Retry-After"] == "10"
             assert "the disk of the server is full" in script.json()["problems"][0]
             run = api.request("POST", "/agents/writer/generate", {"messages": "Hi"}, idempotency_key="run")
             assert (run.status, api.get(AGENTS.url("writer")).status) == (200, 200)

@@ -22,7 +22,7 @@ NOW = timezone.now()
 
 
 @pytest.fixture
-def first_release(transactional_db: None) -> Iterator[StateApps]:
+def first_release(committed_db: None) -> Iterator[StateApps]:
     with migrating.earlier_release(BEFORE) as apps:
         yield apps
 

@@ -23,7 +23,7 @@ ONE, TWO, GONE = (str(uuid.uuid4()) for _ in range(3))
 
 
 @pytest.fixture
-def earlier_release(transactional_db: None) -> Iterator[StateApps]:
+def earlier_release(committed_db: None) -> Iterator[StateApps]:
     with migrating.earlier_release(BEFORE) as apps:
         yield apps
 

@@ -13,7 +13,7 @@ from editor_project.log_config import DiscreetHandler, JsonLines
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.service import Service
-from tests.support.studio import Visitor, shown_once, workspace_page
+from tests.support.studio import Visitor, workspace_page
 from versioning.api import request_log
 
 INVITE = """
@@ -44,7 +44,7 @@ def test_the_log_of_a_server_contains_no_secrets_from_urls(live_service: Service
 def test_log_lines_about_a_request_contain_no_secret_from_any_logger(
     cast: Cast, caplog: pytest.LogCaptureFixture
 ) -> None:
-    link = shown_once(Visitor("alice").post(workspace_page("members"), username="lena", role="viewer"))
+    link = Visitor("alice").submit(workspace_page("members"), username="lena", role="viewer").one_time_secret
     with caplog.at_level(logging.INFO, request_log.logger.name), caplog.at_level(logging.DEBUG):
         Visitor("vera").get(link)
     assert caplog.records
@@ -74,7 +74,7 @@ def test_a_secret_is_removed_anywhere_in_a_log_line() -> None:
 
 
 def test_pages_do_not_reveal_their_url_to_other_hosts(cast: Cast) -> None:
-    link = shown_once(Visitor("alice").post(workspace_page("members"), username="lena", role="viewer"))
+    link = Visitor("alice").submit(workspace_page("members"), username="lena", role="viewer").one_time_secret
     for answer in (Visitor("alice").get(link), Visitor("alice").get(WELCOME), cast.alice.get(AGENTS.path)):
         headers = answer.headers
         assert headers["Referrer-Policy"] in {"same-origin", "no-referrer"}

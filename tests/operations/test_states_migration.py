@@ -23,7 +23,7 @@ AFTER = [("versioning", "0027_ever_published")]
 
 
 @pytest.fixture
-def earlier_release(transactional_db: None) -> Iterator[StateApps]:
+def earlier_release(committed_db: None) -> Iterator[StateApps]:
     with migrating.earlier_release(BEFORE) as apps:
         yield apps
 

@@ -23,7 +23,7 @@ DECOMPOSED, COMPOSED, PLAIN = "Cafe\u0301", "Caf\u00e9", "Plain"
 
 
 @pytest.fixture
-def earlier_release(transactional_db: None) -> Iterator[StateApps]:
+def earlier_release(committed_db: None) -> Iterator[StateApps]:
     with migrating.earlier_release(BEFORE) as apps:
         yield apps
 

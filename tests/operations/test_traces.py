@@ -113,7 +113,7 @@ def test_a_read_is_a_request_with_its_statements_and_the_version_that_it_resolve
     assert not any(word in as_text(spans) for word in (*SECRETS, "writer'"))
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_an_answer_from_memory_is_a_span_too(cast: Cast, spans: Spans) -> None:
     AGENTS.make(cast.alice, "writer", autoPublish=True)
     for _ in range(2):

@@ -55,7 +55,6 @@ call_command("migrate", verbosity=0)
 
 
 def first_migration() -> str:
-    """Return the name of the first migration."""
     [(_, name)] = MigrationLoader(None).graph.root_nodes(APP)
     return str(name)
 

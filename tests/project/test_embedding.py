@@ -24,6 +24,8 @@ from tests.support.pages import commands, section
 from tests.support.projects import API_HEADING, PAGE, Project, asked, commands_of, fresh_project
 from tests.support.service import ROOT, is_sqlite, new_database
 
+pytestmark = pytest.mark.processes
+
 PERSON = "ada@example.com"
 
 OTHER_DATABASE = """

@@ -25,6 +25,8 @@ from tests.support.remote import connected
 from tests.support.service import ROOT, Service, running_service
 from tests.support.webhooks import deliveries, make_webhook
 
+pytestmark = pytest.mark.processes
+
 ECHO = {"provider": "echo", "name": "echo"}
 PEOPLE = ("ada", "bob", "cleo", "dan")
 
@@ -233,7 +235,6 @@ def remote(shop: Shop, tmp_path: Path) -> Path:
 
 
 def cloned(remote: Path, name: str) -> Synchronized:
-    """Return a clone under this name."""
     top = remote.with_name(name)
     made = Synchronized(root=top / "service/editor", top=top)
     subprocess.run(["git", "clone", "--quiet", "--branch", "main", str(remote), str(top)], check=True)

@@ -7,6 +7,8 @@ import pytest
 from tests.support import fork_server
 from tests.support.service import environment_of
 
+pytestmark = pytest.mark.processes
+
 SETTINGS = """
 import django
 django.setup()

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from shutil import copyfile
 
-from tests.support.browsing import sign_in, visiting
+import pytest
+
 from tests.support.pages import GUIDES, commands
 from tests.support.projects import API_HEADING, PAGE, asked, commands_of, fresh_project
 from tests.support.service import migrated_database
+from tests.support.studio import visiting
+
+pytestmark = pytest.mark.processes
 
 
 def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
@@ -40,17 +44,17 @@ def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
 
 def the_studio_and_the_admin_are_two_places(url: str) -> None:
     with visiting(url) as root:
-        assert "<title>Sign in · The editor</title>" in root.get("/studio/login/").text
-        assert sign_in(root, "root", "a long one")
-        assert "<title>Home · The editor</title>" in root.get("/studio/").text
+        assert "<title>Sign in · The editor</title>" in root.get("/studio/login/").markup
+        assert root.sign_in("root", "a long one")
+        assert "<title>Home · The editor</title>" in root.get("/studio/").markup
         for page in ("/admin/", "/admin/auth/user/", "/admin/auth/user/add/", "/admin/password_change/"):
             seen = root.get(page)
-            assert seen.status_code == 200, page
-            assert "| Django site admin</title>" in seen.text, page
-            assert "/studio/" not in seen.text, page
+            assert seen.status == 200, page
+            assert "| Django site admin</title>" in seen.markup, page
+            assert "/studio/" not in seen.markup, page
         for page in ("", "add/"):
             seen = root.get(f"/studio/auth/group/{page}")
-            assert (seen.status_code, "Sign out" in seen.text) == (200, True)
-            assert "/admin/auth/" not in seen.text and "Django site admin" not in seen.text
+            assert (seen.status, "Sign out" in seen.markup) == (200, True)
+            assert "/admin/auth/" not in seen.markup and "Django site admin" not in seen.markup
         with visiting(url) as stranger:
-            assert "Django administration" in stranger.get("/admin/", follow_redirects=True).text
+            assert "Django administration" in stranger.get("/admin/", follow=True).markup

@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.pages import blocks, commands
 from tests.support.projects import API_HEADING, PAGE, fresh_project
 from tests.support.service import ROOT
+
+pytestmark = pytest.mark.processes
 
 TESTING = ROOT / "docs/guides/test-a-django-project.md"
 

@@ -33,24 +33,20 @@ def post(api: Api, *items: dict[str, Any], workspace: str = "acme", **more: Any)
 
 
 def publish(api: Api, release: dict[str, Any], **more: Any) -> Answer:
-    """Publish a release."""
     return api.post(f"/releases/{release['id']}/publish", more or None)
 
 
 def check(api: Api, release: dict[str, Any]) -> dict[str, Any]:
-    """Check a release."""
     answer = api.get(f"/releases/{release['id']}/check")
     assert answer.status == 200, answer.body
     return dict(answer.body)
 
 
 def codes(problems: list[dict[str, Any]]) -> list[tuple[str | None, str]]:
-    """Return the resource id and the code of each problem."""
     return [(one["resource"] and one["resource"]["id"], one["code"]) for one in problems]
 
 
 def live(api: Api, kind: Kind, resource_id: str) -> str | None:
-    """Return the live version."""
     found: str | None = api.get(kind.url(resource_id), status="draft").body["activeVersionId"]
     return found
 

@@ -15,8 +15,7 @@ from tests.releases.conftest import Pair, item, live, make, publish
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.people import give_role
 from tests.support.served import reference
-from tests.support.studio import workspace_page
-from tests.support.window import Seen, Window, page_of
+from tests.support.studio import PageResponse, Visitor, page_of, workspace_page
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 
@@ -28,7 +27,7 @@ def of(release: dict[str, Any]) -> str:
     return workspace_page(f"releases/{release['id']}")
 
 
-def tag(window: Window, address: str) -> str:
+def tag(window: Visitor, address: str) -> str:
     return window.get(address).field("tag")
 
 
@@ -38,7 +37,7 @@ def values(pair: Pair) -> list[str]:
 
 def test_a_release_shows_its_changes_and_is_published_with_one_button(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items(), description="For the campaign")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "Autumn Draft" in paula.get(RELEASES).text
     seen = paula.get(of(release))
     for words in ("For the campaign", "created by edgar", "Version 2", "Instructions"):
@@ -60,7 +59,7 @@ def test_open_comments_are_counted_next_to_each_item_and_linked(cast: Cast, pair
     about = {"resource": {"kind": "agent", "id": "writer"}, "versionId": pair.new["writer"]}
     asked = [cast.edgar.post("/comments", {**about, "body": body}).body["id"] for body in ("Why?", "How?")]
     assert cast.edgar.patch(f"/comments/{asked[0]}", {"resolved": True}).status == 200
-    seen = Window.of("paula").get(of(release))
+    seen = Visitor("paula").get(of(release))
     address = page_of(AGENTS, "version", "writer", pair.new["writer"])
     assert f'href="{address}#comments"' in seen.markup
     assert seen.text.count("open comment") == seen.text.count("1 open comment") == 1
@@ -72,7 +71,7 @@ def test_problems_are_shown_for_each_item(cast: Cast) -> None:
     AGENTS.make(cast.alice, "writer", [reference("tone")])
     release = make(cast.edgar, item(AGENTS, "writer"), item(PROMPT_BLOCKS, "going"))
     assert cast.alice.delete(PROMPT_BLOCKS.url("going")).status == 200
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     seen = paula.get(of(release))
     assert "This cannot be published yet." in seen.text and "It was deleted." in seen.text
     assert "tone" in seen.text and "disabled aria-describedby" in seen.markup
@@ -80,7 +79,7 @@ def test_problems_are_shown_for_each_item(cast: Cast) -> None:
     assert refused.status == 409 and "This cannot be published yet." in refused.text
     assert live(cast.alice, AGENTS, "writer") is None
     # A deleted item can still be removed, and missing ones added.
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     edgar.post(of(release), do="remove", item="promptBlock:going", tag=tag(edgar, of(release)))
     edgar.post(ADD, confirmed="yes", chosen=_value(cast, "tone"), release=release["id"])
     paula.post(of(release), do="publish", tag=tag(paula, of(release)))
@@ -95,7 +94,7 @@ def _value(cast: Cast, block: str) -> str:
 def test_a_newer_version_is_shown_and_taken_with_one_click(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     newer = PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")["latestVersionId"]
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     seen = edgar.get(of(release))
     assert "A newer version has been saved, version 3" in seen.text and "Take version 3" in seen.text
     edgar.post(of(release), do="newer", item="promptBlock:tone", version=newer, tag=seen.field("tag"))
@@ -103,7 +102,7 @@ def test_a_newer_version_is_shown_and_taken_with_one_click(cast: Cast, pair: Pai
     stored = cast.edgar.get(f"/releases/{release['id']}").body["items"]
     assert [one["versionId"] for one in stored] == [pair.new["writer"], newer]
     # A person with an older page gets the current state, and publishes nothing unseen.
-    late = Window.of("paula").post(of(release), do="publish", tag=seen.field("tag"))
+    late = Visitor("paula").post(of(release), do="publish", tag=seen.field("tag"))
     assert late.status == 409 and "someone changed this release" in late.text
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
 
@@ -112,7 +111,7 @@ def test_a_revert_names_the_items_that_it_leaves_unchanged(cast: Cast, pair: Pai
     release = make(cast.edgar, *pair.items())
     publish(cast.paula, release)
     PROMPT_BLOCKS.save(cast.paula, "tone", "hotfix", autoPublish=True)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "Revert…" in paula.get(of(release)).text
     back = paula.post(of(release), do="revert").headers["Location"]
     seen = paula.get(back)
@@ -128,10 +127,10 @@ def test_a_revert_names_the_items_that_it_leaves_unchanged(cast: Cast, pair: Pai
 
 
 def test_a_release_is_created_renamed_and_deleted(cast: Cast) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert edgar.post(workspace_page("releases/add"), title=" ").status == 400
     address = edgar.post(workspace_page("releases/add"), title="Winter", description="").headers["Location"]
-    empty = Window.of("paula").get(address).text
+    empty = Visitor("paula").get(address).text
     assert "The release is still empty." in empty
     assert "Publish release" in empty and "all 0" not in empty and "Schedule…" not in empty
     edgar.post(address, do="save", title="Spring", description="Warm", tag=tag(edgar, address))
@@ -145,7 +144,7 @@ def test_a_release_is_created_renamed_and_deleted(cast: Cast) -> None:
 
 
 def test_several_drafts_are_published_together_from_the_waiting_page(cast: Cast, pair: Pair) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert f'formaction="{TOGETHER}"' in paula.get("/studio/waiting/").markup
     asked = paula.post(TOGETHER, chosen=values(pair))
     assert "Publish 2 drafts together?" in asked.text and "Changes Instructions" in asked.text
@@ -162,7 +161,7 @@ def test_several_drafts_are_published_together_from_the_waiting_page(cast: Cast,
 
 def test_drafts_changed_meanwhile_are_not_published_together(cast: Cast, pair: Pair) -> None:
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "It has changed since you looked." in paula.post(TOGETHER, chosen=values(pair)).text
     paula.post(TOGETHER, chosen=values(pair), confirmed="yes")
     assert "Nothing was published: “Writer” has changed" in paula.get("/studio/waiting/").text
@@ -170,7 +169,7 @@ def test_drafts_changed_meanwhile_are_not_published_together(cast: Cast, pair: P
 
 
 def test_the_publish_page_publishes_an_agent_with_its_blocks(cast: Cast, pair: Pair) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     page = paula.get(page_of(AGENTS, "publish"))
     form = re.search(rf'<form method="post" action="{TOGETHER}".*?</form>', page.markup, re.DOTALL)
     assert form is not None and "The agent and its block go live" in page.text
@@ -192,7 +191,7 @@ def test_the_publish_page_publishes_an_agent_with_its_blocks(cast: Cast, pair: P
 
 def test_publishing_an_older_version_together_publishes_that_version(cast: Cast, pair: Pair) -> None:
     AGENTS.save(cast.edgar, "writer", description="later")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     page = paula.get(page_of(AGENTS, "publish"), version=pair.new["writer"])
     named = re.findall(r'name="([^"]+)" value="([^"]*)"', page.markup.split(TOGETHER)[1].split("</form>")[0])
     fields = {name: [v for one, v in named if one == name] for name, _value in named}
@@ -204,12 +203,12 @@ def test_publishing_an_older_version_together_publishes_that_version(cast: Cast,
 
 def test_a_release_that_the_gate_refuses_is_stored_as_a_draft(cast: Cast, pair: Pair) -> None:
     get_editor().review_policy.set("acme", required=1)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     sent = paula.post(TOGETHER, chosen=values(pair), confirmed="yes")
     seen = paula.get(sent.headers["Location"])
     assert "Nothing was published." in seen.text and "Needs one more approval." in seen.text
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
-    alice, address = Window.of("alice"), sent.headers["Location"]
+    alice, address = Visitor("alice"), sent.headers["Location"]
     shown = alice.get(address)
     assert "Publish without a review" in shown.text
     assert "Publish without a review" not in seen.text
@@ -224,7 +223,7 @@ def test_a_release_that_the_gate_refuses_is_stored_as_a_draft(cast: Cast, pair: 
 
 
 def test_versions_are_added_from_the_menu_the_history_and_the_lists(cast: Cast, pair: Pair) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     menu = f"{ADD}?chosen=agent%3Awriter%3A{pair.new['writer']}"
     older = f"{ADD}?chosen=agent%3Awriter%3A{pair.old['writer']}"
     assert menu in edgar.get(page_of(AGENTS, "change")).links
@@ -247,7 +246,7 @@ def test_viewers_and_non_members_see_nothing_of_releases(cast: Cast, pair: Pair)
     release = make(cast.edgar, *pair.items())
     publish(cast.paula, release)
     for name, status in (("vera", 403), ("charlie", 404)):
-        window = Window.of(name)
+        window = Visitor(name)
         for address in (RELEASES, of(release), workspace_page("releases/add")):
             assert window.get(address).status == status
         assert window.post(of(release), do="revert").status == status
@@ -261,7 +260,7 @@ def test_viewers_and_non_members_see_nothing_of_releases(cast: Cast, pair: Pair)
 
 def test_editors_prepare_releases_without_publishing_within_their_workspace(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
-    edgar, charlie = Window.of("edgar"), Window.of("charlie")
+    edgar, charlie = Visitor("edgar"), Visitor("charlie")
     seen = edgar.get(of(release))
     assert 'value="publish"' not in seen.markup and "Someone who may publish" in seen.text
     assert edgar.post(of(release), do="publish", tag=seen.field("tag")).status == 403
@@ -275,7 +274,7 @@ def test_editors_prepare_releases_without_publishing_within_their_workspace(cast
 
 
 def test_the_page_of_a_large_release_takes_as_many_queries_as_of_a_small_one(cast: Cast) -> None:
-    def queries(window: Window, address: str) -> int:
+    def queries(window: Visitor, address: str) -> int:
         window.get(address)
         with CaptureQueriesContext(connection) as counted:
             assert window.get(address).status == 200
@@ -286,15 +285,15 @@ def test_the_page_of_a_large_release_takes_as_many_queries_as_of_a_small_one(cas
         PROMPT_BLOCKS.make(cast.alice, name, "text")
     of_few = make(cast.edgar, *(item(PROMPT_BLOCKS, name) for name in names[:3]))
     of_many = make(cast.edgar, *(item(PROMPT_BLOCKS, name) for name in names))
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert queries(edgar, of(of_few)) == queries(edgar, of(of_many))
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "All 60 are checked when they are published" in paula.get(of(of_many)).text
     assert queries(paula, of(of_many)) <= queries(paula, of(of_few))
     assert queries(paula, RELEASES) < 25
 
 
-def forms(seen: Seen) -> list[dict[str, list[str]]]:
+def forms(seen: PageResponse) -> list[dict[str, list[str]]]:
     """Return what each form for chosen resources on a page would send."""
     found = []
     for form in re.findall(r"<form [^>]*data-choose.*?</form>", seen.markup, re.DOTALL):
@@ -307,7 +306,7 @@ def test_each_of_several_workspaces_gets_a_release_of_its_own(cast: Cast, pair: 
     give_role("paula", "elsewhere", Role.PUBLISHER)
     elsewhere = PROMPT_BLOCKS.make(cast.charlie, "foreign", "text", workspaceId="elsewhere")
     foreign = f"promptBlock:foreign:{elsewhere['latestVersionId']}"
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for address, words in ((ADD, "a release belongs to one"), (TOGETHER, "only what belongs to one")):
         asked = paula.post(address, chosen=[*values(pair), foreign])
         assert words in asked.text and "Elsewhere" in asked.text
@@ -332,7 +331,7 @@ def test_a_choice_from_several_workspaces_cannot_be_a_release(cast: Cast, pair: 
     elsewhere = PROMPT_BLOCKS.make(cast.charlie, "foreign", "text", workspaceId="elsewhere")[
         "latestVersionId"
     ]
-    chosen, paula = [*values(pair), f"promptBlock:foreign:{elsewhere}"], Window.of("paula")
+    chosen, paula = [*values(pair), f"promptBlock:foreign:{elsewhere}"], Visitor("paula")
     for address in (TOGETHER, ADD):
         refused = paula.post(address, chosen=chosen, confirmed="yes")
         assert refused.status == 400 and "you chose resources of several." in refused.text

@@ -21,7 +21,7 @@ from tests.support.remote import RemoteApi, at_once, connected
 from tests.support.served import reference
 from tests.support.service import Service, running_service
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.processes, pytest.mark.database]
 
 TURNS = 5
 KILLED = 20

@@ -13,7 +13,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.people import give_role, person
 from tests.support.reviews import ask
-from tests.support.window import KINDS, Seen, Window, page_of
+from tests.support.studio import KINDS, PageResponse, Visitor, page_of
 
 ASK, WAITING = "/studio/reviews/ask/", "/studio/waiting/"
 FORM = '<form method="post" data-choose'
@@ -24,7 +24,7 @@ def value(kind: Kind, resource_id: str, version_id: str) -> str:
     return f"{KINDS[kind].slug}:{resource_id}:{version_id}"
 
 
-def sent(seen: Seen) -> dict[str, list[str]]:
+def sent(seen: PageResponse) -> dict[str, list[str]]:
     """Return what the first form of a page would send."""
     form = seen.markup.split(FORM)[1].split("</form>")[0]
     named = re.findall(r'<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"', form)
@@ -41,7 +41,7 @@ def draft(cast: Cast, kind: Kind, resource_id: str) -> str:
 
 def test_each_chosen_draft_gets_a_review(cast: Cast, kind: Kind) -> None:
     first, second = draft(cast, kind, "first"), draft(cast, kind, "second")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert f'formaction="{ASK}"' in edgar.get(WAITING).markup
     asked = edgar.post(ASK, chosen=[first, second])  # type: ignore[arg-type]
     assert "Ask for 2 reviews" in asked.text and "What changes" in asked.text and not Review.objects.exists()
@@ -60,7 +60,7 @@ def test_what_is_in_review_or_live_or_newer_is_named_and_left_out(cast: Cast, ki
     ask(cast.edgar, kind, "reviewed")
     kind.publish(cast.alice, "live", live.rpartition(":")[2])
     kind.save(cast.edgar, "newer", "newer")
-    asked = Window.of("edgar").post(ASK, chosen=[reviewed, live, newer, fine])  # type: ignore[arg-type]
+    asked = Visitor("edgar").post(ASK, chosen=[reviewed, live, newer, fine])  # type: ignore[arg-type]
     assert sent(asked)["chosen"] == [fine] and "Ask for 1 review" in asked.text
     for reason in ("It already has an open review.", "It is already live.", "It has been saved again"):
         assert reason in asked.text
@@ -68,7 +68,7 @@ def test_what_is_in_review_or_live_or_newer_is_named_and_left_out(cast: Cast, ki
 
 def test_a_draft_that_changes_meanwhile_is_refused_and_named(cast: Cast, kind: Kind) -> None:
     fine, changing = draft(cast, kind, "fine"), draft(cast, kind, "changing")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     asked = edgar.post(ASK, chosen=[fine, changing])  # type: ignore[arg-type]
     kind.save(cast.alice, "changing", "newer")
     report = edgar.post(ASK, **sent(asked))  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def test_people_are_those_of_the_workspace_which_comes_by_itself(cast: Cast, kin
     here = draft(cast, kind, "here")
     give_role("edgar", "elsewhere", "editor")
     there = value(kind, "there", kind.make(cast.charlie, "there", workspaceId="elsewhere")["latestVersionId"])
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     asked = edgar.post(ASK, chosen=[here, there])  # type: ignore[arg-type]
     ours, theirs = asked.markup.split(FORM)[1:]
     assert 'value="paula"' in ours and 'value="paula"' not in theirs and 'value="charlie"' in theirs
@@ -96,7 +96,7 @@ def test_people_are_those_of_the_workspace_which_comes_by_itself(cast: Cast, kin
 def test_others_ask_for_nothing_and_learn_nothing(cast: Cast, kind: Kind) -> None:
     made = kind.make(cast.alice, name="Secret plan")["latestVersionId"]
     for name in ("vera", "charlie"):
-        window = Window.of(name)
+        window = Visitor(name)
         for more in ({}, {"confirmed": "yes"}):
             seen = window.post(ASK, chosen=value(kind, "writer", made), **more)
             assert (
@@ -106,12 +106,12 @@ def test_others_ask_for_nothing_and_learn_nothing(cast: Cast, kind: Kind) -> Non
     for bad in (["agent"], ["user:a:b"], ["agent:a:b"] * 201):
         for field in ("chosen", "later"):
             fields = {"chosen": "agent:a:b", "confirmed": "yes", field: bad}
-            assert Window.of("edgar").post(ASK, **fields).status == 400  # type: ignore[arg-type]
+            assert Visitor("edgar").post(ASK, **fields).status == 400  # type: ignore[arg-type]
 
 
 def test_the_page_takes_as_many_queries_for_many_drafts_as_for_one(cast: Cast) -> None:
     chosen = [draft(cast, kind, f"r{number}") for kind in (AGENTS, PROMPT_BLOCKS) for number in range(15)]
-    edgar, counts = Window.of("edgar"), []
+    edgar, counts = Visitor("edgar"), []
     for some in ([chosen[0], chosen[-1]], [chosen[0], chosen[-1]], chosen):
         with CaptureQueriesContext(connection) as queries:
             assert len(sent(edgar.post(ASK, chosen=some))["chosen"]) == len(some)  # type: ignore[arg-type]
@@ -122,14 +122,14 @@ def test_the_page_takes_as_many_queries_for_many_drafts_as_for_one(cast: Cast) -
 def test_what_is_too_long_for_the_page_is_ticked_nevertheless(cast: Cast, kind: Kind) -> None:
     long = "\n".join(f"line {number}" for number in range(20_000))
     chosen = value(kind, "long", kind.make(cast.edgar, "long", long)["latestVersionId"])
-    asked = Window.of("edgar").post(ASK, chosen=chosen)
+    asked = Visitor("edgar").post(ASK, chosen=chosen)
     assert "This changes more than fits on this page." in asked.text and "not ticked" not in asked.text
     assert f'value="{chosen}" checked' in asked.markup
 
 
 def test_hostile_names_of_people_are_refused_like_others(cast: Cast) -> None:
     chosen = draft(cast, AGENTS, "writer")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     asked = sent(edgar.post(ASK, chosen=chosen))
     page = page_of(AGENTS, "review_ask")
     for name in ("pau\0la", "<b>", "x" * 5000, "charlie"):
@@ -144,7 +144,7 @@ def test_in_a_large_workspace_people_are_found_by_their_names(cast: Cast) -> Non
     chosen = draft(cast, AGENTS, "writer")
     for number in range(20):
         person(f"editor{number:02}", acme="editor")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     asked = edgar.post(ASK, chosen=chosen)
     assert (
         "Someone else" in asked.text

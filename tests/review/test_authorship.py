@@ -16,7 +16,6 @@ from versioning.models import ApiKey, Event, Membership
 
 @pytest.fixture(autouse=True)
 def required(cast: Cast) -> None:
-    """One approval is required."""
     require_approvals(1)
 
 

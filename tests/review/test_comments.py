@@ -22,7 +22,6 @@ HOSTILE = "<b>&amp;</b> \u202etxet\u202c \U0001f9d1\u200d\U0001f680 {{ name }} '
 
 
 def events_of(api: Api) -> list[tuple[str, str | None, str]]:
-    """Return the events about comments: type, actor and comment."""
     found = api.get("/events", type="comment.*").body["events"]
     return [(event["type"], event["actor"]["id"], event["detail"]["commentId"]) for event in found]
 

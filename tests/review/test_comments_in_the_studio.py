@@ -20,7 +20,7 @@ from tests.support.comments import change, listed, say
 from tests.support.override_files import Folder
 from tests.support.people import key_of, person
 from tests.support.reviews import reference
-from tests.support.studio import Visitor, page_of, words_of
+from tests.support.studio import Visitor, page_of
 from versioning.domain.access import Role
 
 TEXT = "Be kind.\nBe brief.\n\nNever lie."
@@ -28,22 +28,22 @@ HOSTILE = "<script>alert(1)</script> \u202etxet {{ name }} &amp; " + "x" * 500
 
 
 def version_page(kind: Kind, record: dict[str, Any]) -> str:
-    return page_of(kind, f"versions/{record['latestVersionId']}")
+    return page_of(kind, "version", "writer", record["latestVersionId"])
 
 
 def part(answer: Any, element_id: str) -> str:
     """Return the words between the beginning of an element and the next region of comments."""
-    text = answer.content.decode().partition(f'id="{element_id}"')[2]
-    answer._text = re.split(r'id="comments(?:-at-\w+)?" ', text)[0]
-    return " ".join(re.sub(r"<[^>]*>", " ", answer._text.partition(">")[2]).split())
+    text = answer.markup.partition(f'id="{element_id}"')[2]
+    text = re.split(r'id="comments(?:-at-\w+)?" ', text)[0]
+    return " ".join(re.sub(r"<[^>]*>", " ", text.partition(">")[2]).split())
 
 
 def write(visitor: Visitor, kind: Kind, record: dict[str, Any], body: str, **more: str) -> Any:
-    return visitor.send(page_of(kind, "comments"), version=record["latestVersionId"], body=body, **more)
+    return visitor.post(page_of(kind, "comments"), version=record["latestVersionId"], body=body, **more)
 
 
 def act(visitor: Visitor, kind: Kind, comment: dict[str, Any], do: str, **more: str) -> Any:
-    return visitor.send(page_of(kind, f"comments/{comment['id']}"), do=do, **more)
+    return visitor.post(page_of(kind, "comment", "writer", comment["id"]), do=do, **more)
 
 
 def comments(cast: Cast) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ def test_a_comment_is_shown_below_its_field_on_every_page_of_the_version(cast: C
     back = version_page(kind, made)
     answer = write(edgar, kind, made, "How\r\nbrief?", field=kind.text, quote="Be brief.", next=back)
     [comment] = comments(cast)
-    assert (answer.status_code, answer["Location"]) == (302, f"{back}#comment-{comment['id']}")
+    assert (answer.status, answer.location) == (302, f"{back}#comment-{comment['id']}")
     assert (comment["field"], comment["line"], comment["body"]) == (kind.text, 2, "How\nbrief?")
     for page in (back, page_of(kind, "compare")):
         found = part(edgar.get(page), f"comments-at-{kind.text}")
@@ -76,10 +76,10 @@ def test_a_comment_is_shown_on_the_review_page_and_its_event_links_to_the_thread
     made = kind.save(cast.edgar, text=TEXT)
     review = cast.edgar.post("/reviews", {"resource": reference(kind)}).body["id"]
     comment = say(cast.paula, made, kind, body="How brief?", field=kind.text, line=2)
-    page = Visitor("edgar").get(page_of(kind, f"reviews/{review}"))
+    page = Visitor("edgar").get(page_of(kind, "review", "writer", review))
     assert "How brief?" in part(page, f"comments-at-{kind.text}")
-    activity = Visitor("edgar").get(page_of(kind, "activity")).content.decode()
-    assert page_of(kind, f"comments/{comment['id']}") in activity
+    activity = Visitor("edgar").get(page_of(kind, "activity")).markup
+    assert page_of(kind, "comment", "writer", comment["id"]) in activity
 
 
 def test_a_quote_is_located_in_its_instruction_block(cast: Cast) -> None:
@@ -113,11 +113,11 @@ def test_open_comments_appear_on_later_versions_and_are_outdated_without_their_q
     assert beside.count("on version 1") == 3 and "later" in part(page, "comments")
     kind.save(cast.alice, text="Third.")
     page = Visitor("paula").get(version_page(kind, second))
-    assert "done" not in words_of(page) and "gone" in words_of(page)
+    assert "done" not in page.words and "gone" in page.words
     page = Visitor("paula").get(version_page(kind, first))
     beside = part(page, f"comments-at-{kind.text}")
     assert "Outdated" not in beside and "1 resolved" in beside and "done" in beside
-    assert "later" not in words_of(page)
+    assert "later" not in page.words
     assert {kept["versionNumber"], gone["versionNumber"]} == {1}
 
 
@@ -130,7 +130,7 @@ def test_comments_on_a_deleted_version_name_it_without_a_link(cast: Cast) -> Non
     page = Visitor("paula").get(page_of(AGENTS, "change"))
     found = part(page, "comments")
     assert "edgar" in found and "Outdated" in found and "on version 2, which is deleted" in found
-    assert f"versions/{draft['latestVersionId']}" not in page.content.decode()
+    assert f"versions/{draft['latestVersionId']}" not in page.markup
 
 
 def test_comments_on_a_file_are_shown_on_it_and_on_the_next_draft(folder: Folder, db: None) -> None:
@@ -138,9 +138,9 @@ def test_comments_on_a_file_are_shown_on_it_and_on_the_next_draft(folder: Folder
     ada, api = Visitor("ada"), key_of("ada")
     folder.put({"instructions": TEXT})
     file_id = api.get(AGENTS.url("answers")).body["activeVersionId"]
-    page = page_of(AGENTS, f"versions/{file_id}", "answers")
+    page = page_of(AGENTS, "version", "answers", file_id)
     typed = {"version": file_id, "body": "How brief?", "field": "instructions", "quote": "Be brief."}
-    ada.send(page_of(AGENTS, "comments", "answers"), **typed)
+    ada.post(page_of(AGENTS, "comments", "answers"), **typed)
     assert "How brief?" in part(ada.get(page), "comments-at-instructions")
     AGENTS.save(api, "answers", "Be kind.")
     found = part(ada.get(page_of(AGENTS, "change", "answers")), "comments")
@@ -148,8 +148,8 @@ def test_comments_on_a_file_are_shown_on_it_and_on_the_next_draft(folder: Folder
     folder.path().unlink()
     assert api.delete(AGENTS.url("answers")).status == 200
     [comment] = api.get("/comments", id="answers").body["comments"]
-    thread = ada.get(page_of(AGENTS, f"comments/{comment['id']}", "answers"))
-    assert "on the override file, which is deleted" in words_of(thread)
+    thread = ada.get(page_of(AGENTS, "comment", "answers", comment["id"]))
+    assert "on the override file, which is deleted" in thread.words
 
 
 def test_threads_are_answered_resolved_reopened_edited_and_deleted(cast: Cast, kind: Kind) -> None:
@@ -159,15 +159,15 @@ def test_threads_are_answered_resolved_reopened_edited_and_deleted(cast: Cast, k
     act(edgar, kind, comment, "reply", body="answer", next=back)
     assert [(one["body"], one["parent"]) for one in comments(cast)][1] == ("answer", comment["id"])
     act(edgar, kind, comment, "resolve", next=back)
-    assert "Resolved by edgar" in words_of(paula.get(back))
+    assert "Resolved by edgar" in paula.get(back).words
     act(paula, kind, comment, "reopen", next=back)
     assert listed(cast.alice, resolved="false") == ["first", "answer"]
     act(paula, kind, comment, "edit", body="changed", next=back)
     assert "edited" in part(paula.get(back), "comments") and listed(cast.alice) == ["changed", "answer"]
-    assert act(edgar, kind, comment, "edit", body="mine").status_code == 403
-    assert act(edgar, kind, comment, "delete").status_code == 403
-    own = page_of(kind, f"comments/{comment['id']}")
-    assert act(paula, kind, comment, "delete", next=own)["Location"] == page_of(kind, "history")
+    assert act(edgar, kind, comment, "edit", body="mine").status == 403
+    assert act(edgar, kind, comment, "delete").status == 403
+    own = page_of(kind, "comment", "writer", comment["id"])
+    assert act(paula, kind, comment, "delete", next=own).location == page_of(kind, "history")
     assert listed(cast.alice) == ["answer"]
 
 
@@ -182,18 +182,18 @@ def test_an_invalid_comment_is_shown_again_with_the_problem(cast: Cast) -> None:
         ({"body": "Why?", "field": "nothing"}, "no such field"),
     ]:
         answer = write(Visitor("edgar"), AGENTS, made, **typed)
-        assert answer.status_code == 400 and said in words_of(answer)
+        assert answer.status == 400 and said in answer.words
         if typed.get("field") == "name":
-            assert '<option value="name" selected>' in answer.content.decode()
-        assert typed["body"].strip() in answer.content.decode() and listed(cast.alice) == []
+            assert '<option value="name" selected>' in answer.markup
+        assert typed["body"].strip() in answer.markup and listed(cast.alice) == []
 
 
 def test_an_invalid_reply_is_shown_again(cast: Cast) -> None:
     comment = say(cast.edgar, AGENTS.make(cast.alice))
     for do in ("reply", "edit"):
         answer = act(Visitor("edgar"), AGENTS, comment, do, body="y" * 10_001)
-        assert answer.status_code == 400 and "y" * 10_001 in answer.content.decode()
-    assert act(Visitor("edgar"), AGENTS, comment, "publish").status_code == 400
+        assert answer.status == 400 and "y" * 10_001 in answer.markup
+    assert act(Visitor("edgar"), AGENTS, comment, "publish").status == 400
     assert listed(cast.alice) == ["Why?"]
 
 
@@ -202,10 +202,10 @@ def test_hostile_text_is_escaped(cast: Cast, kind: Kind) -> None:
     say(cast.edgar, made, kind, body=HOSTILE, field=kind.text, line=1)
     long = say(cast.edgar, made, kind, body="y" * 10_000)
     for page in (version_page(kind, made), page_of(kind, "compare"), page_of(kind, "change")):
-        text = Visitor("paula").get(page).content.decode()
+        text = Visitor("paula").get(page).markup
         assert "<script>alert" not in text and "y" * 1_001 not in text
-    page = Visitor("paula").get(page_of(kind, f"comments/{long['id']}"))
-    assert "y" * 10_000 in page.content.decode()
+    page = Visitor("paula").get(page_of(kind, "comment", "writer", long["id"]))
+    assert "y" * 10_000 in page.markup
 
 
 def test_viewers_and_non_members_neither_see_nor_change_comments(cast: Cast, kind: Kind) -> None:
@@ -213,17 +213,17 @@ def test_viewers_and_non_members_neither_see_nor_change_comments(cast: Cast, kin
     if kind is AGENTS:
         cast.alice.patch(kind.url("writer"), {"visibility": "public"})
     comment = say(cast.edgar, made, kind, body="secret words", field=kind.text)
-    thread = page_of(kind, f"comments/{comment['id']}")
+    thread = page_of(kind, "comment", "writer", comment["id"])
     for name, status in (("vera", 403), ("charlie", 403 if kind is AGENTS else 404)):
         visitor = Visitor(name)
         for page in (version_page(kind, made), page_of(kind, "compare"), page_of(kind, "change"), thread):
             answer = visitor.get(page)
-            text = answer.content.decode()
+            text = answer.markup
             assert "secret words" not in text and "data-comments" not in text
-        assert answer.status_code == status
-        assert write(visitor, kind, made, "Mine").status_code == status
+        assert answer.status == status
+        assert write(visitor, kind, made, "Mine").status == status
         for do in ("reply", "resolve", "edit", "delete"):
-            assert act(visitor, kind, comment, do, body="Mine").status_code == status
+            assert act(visitor, kind, comment, do, body="Mine").status == status
     assert [one["body"] for one in comments(cast)] == ["secret words"]
 
 
@@ -233,11 +233,11 @@ def test_a_thread_is_found_under_its_own_resource_only(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice)
     edgar = Visitor("edgar")
     for kind, resource_id in ((AGENTS, "other"), (PROMPT_BLOCKS, "writer")):
-        address = page_of(kind, f"comments/{comment['id']}", resource_id)
-        assert edgar.get(address).status_code == 404
-        assert edgar.post(address, do="resolve").status_code == 404
+        address = page_of(kind, "comment", resource_id, comment["id"])
+        assert edgar.get(address).status == 404
+        assert edgar.submit(address, do="resolve").status == 404
     for unknown in (str(uuid4()), "x"):
-        assert edgar.get(page_of(AGENTS, f"comments/{unknown}")).status_code == 404
+        assert edgar.get(page_of(AGENTS, "comment", "writer", unknown)).status == 404
     assert not comments(cast)[0]["resolved"]
 
 
@@ -245,7 +245,7 @@ def test_a_form_redirects_to_no_other_host(cast: Cast) -> None:
     made = AGENTS.make(cast.alice)
     for elsewhere in ("https://example.org/studio/", "//example.org", "/api/agents"):
         answer = write(Visitor("edgar"), AGENTS, made, "Why?", next=elsewhere)
-        assert answer["Location"].startswith(version_page(AGENTS, made))
+        assert answer.location.startswith(version_page(AGENTS, made))
 
 
 def test_a_thousand_comments_leave_the_pages_usable(cast: Cast) -> None:
@@ -278,10 +278,10 @@ def test_a_thousand_comments_leave_the_pages_usable(cast: Cast) -> None:
     Comment.objects.bulk_create(copies)
     many, large = read()
     assert many == few and max(large) - max(small) < (THREADS + REPLIES) * 10_000
-    page = edgar.get(pages[0]).content.decode()
+    page = edgar.get(pages[0]).markup
     assert (page.count('class="thread"'), page.count('class="comment"')) == (THREADS, THREADS + REPLIES)
-    last = edgar.get(pages[0], comments="999999").content.decode()
+    last = edgar.get(pages[0], comments="999999").markup
     assert "Page 26 of 26" in last and 'rel="next"' not in last and 'class="threads-resolved"' in last
     assert "number 0 " not in last
-    thread = edgar.get(page_of(kind, f"comments/{first['id']}")).content.decode()
+    thread = edgar.get(page_of(kind, "comment", "writer", first["id"])).markup
     assert thread.count('class="comment"') == 2 and "Earlier replies" in thread

@@ -10,7 +10,7 @@ from tests.conftest import Cast
 from tests.support.api import Kind
 from tests.support.doors import make_draft, verbs
 from tests.support.reviews import ask, reference, require_approvals
-from tests.support.window import Window, page_of
+from tests.support.studio import Visitor, page_of
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.models import Event
@@ -48,7 +48,7 @@ def test_invalid_reasons_for_a_bypass_are_refused_in_the_studio(cast: Cast, kind
     draft = make_draft(cast, kind)
     require_approvals(1)
     before = Event.objects.count()
-    window, page = Window.of("alice"), page_of(kind, "publish")
+    window, page = Visitor("alice"), page_of(kind, "publish")
     shown = window.get(page)
     sent = {name: shown.field(name) for name in ("tag", "overrules")}
     seen = window.post(page, version=draft, **sent, reason="a\0b")

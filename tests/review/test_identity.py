@@ -15,7 +15,7 @@ from tests.support.calls import undone
 from tests.support.override_files import Folder, define
 from tests.support.people import give_role, person
 from tests.support.reviews import approve, ask, read, reference, say
-from tests.support.window import Window
+from tests.support.studio import Visitor
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
 from versioning.models import BlockReference, SubAgentReference, Workspace
@@ -147,7 +147,7 @@ def test_new_approvals_cover_the_replaced_resource(cast: Cast, what: str) -> Non
     review = read(cast.edgar, review)
     assert (review["state"], review["missing"]) == ("open", 1)
     assert [one["counts"] for one in review["verdicts"]] == [False]
-    page = Window.of("edgar").get(f"/studio/versioning/agent/writer/reviews/{review['id']}/")
+    page = Visitor("edgar").get(f"/studio/versioning/agent/writer/reviews/{review['id']}/")
     assert "a block or sub-agent has been replaced since" in page.text
     approve(cast.alice, review)
     assert activate(cast, version).status == 200

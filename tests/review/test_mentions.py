@@ -54,7 +54,7 @@ def test_marks_belong_to_the_names(cast: Cast, kind: Kind, made: dict[str, Any])
     body = "@zoe\u0308? @\u0939\u093f\u0928\u094d\u0926\u0940! jose\u0301@zoe"
     comment = say(cast.edgar, made, kind, body=body)
     assert mentioned() == ["zo\u00eb"]
-    shown = Visitor("alice").get(page_of(kind, f"comments/{comment['id']}")).content.decode()
+    shown = Visitor("alice").get(page_of(kind, "comment", "writer", comment["id"])).markup
     assert '<strong class="mention">@zo\u00eb</strong>?' in shown
 
 
@@ -66,7 +66,7 @@ def test_people_who_may_read_the_comment_are_notified_by_name(
     comment = say(cast.edgar, made, kind, body=body)
     assert mentioned() == ["alice", "paula", "paula.k"]  # vera may not read it
     assert news("paula") == ["comment.added"] and news("vera") == []
-    shown = Visitor("alice").get(page_of(kind, f"comments/{comment['id']}")).content.decode()
+    shown = Visitor("alice").get(page_of(kind, "comment", "writer", comment["id"])).markup
     assert '<strong class="mention">@paula</strong>,' in shown and "@vera," in shown
     assert '<strong class="mention">@paula.k</strong>.' in shown
     assert "comments" not in [event.split(".")[0] for event in news("charlie")]
@@ -111,7 +111,7 @@ def test_mentions_are_turned_off_apart_from_other_comments(
 
 
 def test_only_people_who_may_read_it_are_offered(cast: Cast, kind: Kind, made: dict[str, Any]) -> None:
-    page = Visitor("edgar").get(page_of(kind, f"versions/{made['latestVersionId']}")).content.decode()
+    page = Visitor("edgar").get(page_of(kind, "version", "writer", made["latestVersionId"])).markup
     address = page.partition('data-people-choices="')[2].partition('"')[0].replace("&amp;", "&")
     offered = [one["id"] for one in Visitor("edgar").get(address).json()["choices"]]
     assert {"alice", "edgar", "paula"} <= set(offered) and "vera" not in offered

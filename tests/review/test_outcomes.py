@@ -14,7 +14,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.override_files import define
 from tests.support.people import give_role, person
-from tests.support.window import KINDS
+from tests.support.studio import KINDS
 from versioning.conf import get_editor
 from versioning.serving.grants import target_of
 

@@ -23,7 +23,7 @@ BLOCKS = {
 
 def write(kind: Kind, record: dict[str, Any], quote: str, **more: str) -> Comment:
     """Comment on words as the script of a page does."""
-    answer = Visitor("edgar").send(
+    answer = Visitor("edgar").post(
         page_of(kind, "comments", record["id"]),
         version=record["latestVersionId"],
         body="?",
@@ -31,13 +31,13 @@ def write(kind: Kind, record: dict[str, Any], quote: str, **more: str) -> Commen
         quote=quote,
         **more,
     )
-    assert answer.status_code == 302, answer.content
+    assert answer.status == 302, answer.content
     return Comment.objects.latest("created_at")
 
 
 def marked(kind: Kind, resource_id: str) -> list[tuple[str, int]]:
     """Return the controls in whose texts the edit page marks words, and where they begin."""
-    page = Visitor("edgar").get(page_of(kind, "change", resource_id)).content.decode()
+    page = Visitor("edgar").get(page_of(kind, "change", resource_id)).markup
     found = re.findall(r'data-mark data-control="([^"]*)" data-words="[^"]*" data-start="(\d+)"', page)
     return [(control, int(start)) for control, start in found]
 
@@ -102,7 +102,7 @@ def test_the_words_that_were_chosen_are_stored(cast: Cast) -> None:
 
 def test_of_two_equal_blocks_the_chosen_one_is_stored(cast: Cast) -> None:
     agent = AGENTS.make(cast.alice, "writer", BLOCKS["instructions"])  # type: ignore[arg-type]
-    page = Visitor("edgar").get(page_of(AGENTS, f"versions/{agent['latestVersionId']}")).content.decode()
+    page = Visitor("edgar").get(page_of(AGENTS, "version", "writer", agent["latestVersionId"])).markup
     assert re.findall(r'data-path="(instructions[^"]*)"', page) == [
         "instructions.0.content",
         "instructions.1.content",
@@ -121,7 +121,7 @@ def test_words_from_the_edit_page_have_the_place_of_their_control(cast: Cast) ->
     block = PROMPT_BLOCKS.make(cast.alice, "tone", TEXT)
     last = write(PROMPT_BLOCKS, block, "not", control="content", line="5", earlier="1")
     assert (last.line, last.start) == (5, TEXT.rindex("not"))
-    answer = Visitor("edgar").send(
+    answer = Visitor("edgar").post(
         page_of(PROMPT_BLOCKS, "comments", "tone"),
         version=block["latestVersionId"],
         body=" ",
@@ -131,9 +131,9 @@ def test_words_from_the_edit_page_have_the_place_of_their_control(cast: Cast) ->
         line="5",
         earlier="1",
     )
-    assert answer.status_code == 400
+    assert answer.status == 400
     for shown in ('name="control" value="content"', 'name="line" value="5"', 'name="earlier" value="1"'):
-        assert shown in answer.content.decode()
+        assert shown in answer.markup
     for name in ("description", "instructions.json", "x" * 500, ""):
         assert write(PROMPT_BLOCKS, block, "not", control=name, line="5").start == TEXT.index("not")
 
@@ -189,7 +189,7 @@ def test_comparisons_say_where_their_texts_are(cast: Cast) -> None:
     page = Visitor("edgar").get(
         page_of(AGENTS, "compare"), **{"from": agent["latestVersionId"], "to": saved["latestVersionId"]}
     )
-    assert set(re.findall(r'data-path="([^"]*)"', page.content.decode())) == {
+    assert set(re.findall(r'data-path="([^"]*)"', page.markup)) == {
         "instructions.1.content",
         "instructions.2.content",
     }

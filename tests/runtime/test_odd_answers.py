@@ -22,7 +22,6 @@ def note(text: str, number: float | None = None) -> Any:
 
 
 def raw(text: str = "") -> bytes:
-    """Return bytes that are no text."""
     return b"\xff\xfe"
 
 

@@ -43,7 +43,6 @@ def ask(api: Api, kind: Kind, version_id: str | None, resource_id: str = "writer
 
 
 def scheduled(api: Api, kind: Kind, version_id: str | None, **more: Any) -> dict[str, Any]:
-    """Schedule a version, and return the schedule."""
     answer = ask(api, kind, version_id, **more)
     assert answer.status == 201, answer.body
     return dict(answer.body)
@@ -72,6 +71,5 @@ def run(
 
 
 def live(api: Api, kind: Kind, resource_id: str = "writer") -> str | None:
-    """Return the id of the version that is live."""
     found: str | None = api.get(kind.url(resource_id)).body["activeVersionId"]
     return found

@@ -12,7 +12,7 @@ from tests.conftest import Cast
 from tests.schedules.conftest import ask, pass_time, run_due
 from tests.support.api import Answer, Api, Kind
 from tests.support.reviews import reference
-from tests.support.window import Window, page_of
+from tests.support.studio import Visitor, page_of
 from versioning.domain.errors import Forbidden
 from versioning.editor import gate
 from versioning.editor.gate import PublishRequest, TakeDownRequest
@@ -66,7 +66,7 @@ def test_the_rule_judges_the_time_of_unpublishing(cast: Cast, kind: Kind, first:
 
 
 def test_the_form_judges_the_time_that_is_typed(cast: Cast, kind: Kind, draft: str) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     page = page_of(kind, "schedule")
     times = {"time_zone": "UTC", "live": "another", "version": draft}  # another one was published meanwhile
     for moment, is_refused in ((ON_FRIDAY, True), (ON_MONDAY, False)):

@@ -17,7 +17,7 @@ from tests.schedules.conftest import ahead, pass_time, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role, key_of, person
 from tests.support.reviews import reference, require_approvals
-from tests.support.window import Window
+from tests.support.studio import Visitor
 from versioning.conf import get_editor
 from versioning.editor import notifications
 from versioning.models import Membership, caller_for
@@ -232,7 +232,7 @@ def test_the_author_is_notified_of_new_problems_and_failures(cast: Cast, kind: K
     assert (event["actor"]["id"], event["actor"]["via"]) == (None, "schedule")
     run(made, cast.paula)
     assert told("paula") == [("schedule.failed", "review_required"), *heard]
-    shown = Window.of("paula").get("/studio/notifications/").text
+    shown = Visitor("paula").get("/studio/notifications/").text
     for words in (
         "as things stand it will not: approvals are missing",
         "nothing stands in the way any more",

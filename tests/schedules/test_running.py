@@ -21,8 +21,7 @@ from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, run, run
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
 from tests.support.reviews import reference, require_approvals
-from tests.support.studio import workspace_page
-from tests.support.window import KINDS, Window
+from tests.support.studio import KINDS, Visitor, workspace_page
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.models import Event, Membership, Workspace, caller_for
@@ -290,11 +289,11 @@ def test_publishing_a_scheduled_release_by_hand_cancels_its_schedule(cast: Cast,
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
     made = cast.paula.post("/schedules", {"releaseId": release["id"], "runAt": ahead()}).body
     if door == "studio":
-        alice, address = Window.of("alice"), workspace_page(f"releases/{release['id']}")
+        alice, address = Visitor("alice"), workspace_page(f"releases/{release['id']}")
         shown = alice.get(address)
         for page in (workspace_page("releases"), "/studio/releases/"):
             assert "Autumn Scheduled 1 item" in alice.get(page).text
-        assert "Autumn Scheduled" in Window.of("paula").get("/studio/").text
+        assert "Autumn Scheduled" in Visitor("paula").get("/studio/").text
         assert "Publishing now cancels the schedule." in shown.text
         assert alice.post(address, do="publish", tag=shown.field("tag")).status == 302
         after = alice.get(address).text

@@ -19,8 +19,7 @@ from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.reviews import reference, require_approvals
-from tests.support.studio import workspace_page
-from tests.support.window import Seen, Window, page_of
+from tests.support.studio import PageResponse, Visitor, page_of, workspace_page
 from versioning.models import WorkerHeartbeat
 
 CALENDAR = workspace_page("calendar")
@@ -32,14 +31,14 @@ def local(hours: float = 24) -> str:
     return ahead(hours)[:16]
 
 
-def send(window: Window, kind: Kind, version: str, live_now: str, **typed: str) -> Seen:
+def send(window: Visitor, kind: Kind, version: str, live_now: str, **typed: str) -> PageResponse:
     """Send the form that schedules a version."""
     given = {"version": version, "live": live_now, "local_time": local(), "time_zone": "UTC", **typed}
     return window.post(page_of(kind, "schedule"), **given)
 
 
 def test_a_version_is_scheduled_and_the_pages_show_it(cast: Cast, kind: Kind, first: str, draft: str) -> None:
-    paula = Window.of("paula", zone=ZONE)
+    paula = Visitor("paula", zone=ZONE)
     for page in (
         page_of(kind, "publish"),
         page_of(kind, "history"),
@@ -60,7 +59,7 @@ def test_a_version_is_scheduled_and_the_pages_show_it(cast: Cast, kind: Kind, fi
 
 
 def test_an_ambiguous_or_nonexistent_time_is_reported(cast: Cast, kind: Kind, first: str, draft: str) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     refused = send(paula, kind, draft, first, local_time="2027-03-28T02:30", time_zone=ZONE)
     assert refused.status == 400 and "Does not exist in Europe/Berlin" in refused.text
     assert 'value="2027-03-28T02:30"' in refused.markup
@@ -74,7 +73,7 @@ def test_an_ambiguous_or_nonexistent_time_is_reported(cast: Cast, kind: Kind, fi
 def test_until_makes_a_pair_and_later_schedules_expect_its_versions(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     send(paula, kind, draft, first, until=local(48), then=first)
     begin, end = Schedule.objects.order_by("run_at")
     assert (end.follows, end.version_id) == (begin, first)
@@ -90,7 +89,7 @@ def test_until_makes_a_pair_and_later_schedules_expect_its_versions(
 def test_a_version_that_is_live_by_then_is_not_scheduled(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     refused = send(paula, kind, first, first)
     assert refused.status == 400 and "This version is live at that time already." in refused.text
     send(paula, kind, draft, first, local_time=local(24))
@@ -103,7 +102,7 @@ def test_scheduling_what_lacks_approvals_is_no_plain_success(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     require_approvals(1)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     send(paula, kind, draft, first)
     told = paula.get(page_of(kind, "history")).markup.partition('class="messages"')[2].partition("</div>")[0]
     assert 'notice-warning"' in told and "As things stand it will fail." in told
@@ -114,7 +113,7 @@ def test_a_form_with_an_outdated_live_version_is_shown_again(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     kind.publish(cast.paula, "writer", kind.save(cast.paula, text="mended")["latestVersionId"])
-    answer = send(Window.of("paula"), kind, draft, first)
+    answer = send(Visitor("paula"), kind, draft, first)
     assert answer.status == 409 and "Something else went live" in answer.text
     assert not Schedule.objects.exists()
 
@@ -123,7 +122,7 @@ def test_a_hotfix_is_shown_as_a_warning_and_a_failure_with_its_reason(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     made = scheduled(cast.paula, kind, draft)
-    paula, page = Window.of("paula"), page_of(kind, "change")
+    paula, page = Visitor("paula"), page_of(kind, "change")
     assert "will fail" not in paula.get(page).text
     kind.publish(cast.paula, "writer", kind.save(cast.paula, text="mended")["latestVersionId"])
     assert "As things stand it will fail" in paula.get(page).text
@@ -133,7 +132,7 @@ def test_a_hotfix_is_shown_as_a_warning_and_a_failure_with_its_reason(
     assert "Version 2 did not go live" in shown
     assert "Something else has gone live since this was scheduled." in shown
     # Only its author finds it on the home page.
-    homes = [Window.of(name).get("/studio/").text for name in ("paula", "edgar")]
+    homes = [Visitor(name).get("/studio/").text for name in ("paula", "edgar")]
     assert ["was to go live" in home for home in homes] == [True, False]
     kind.publish(cast.paula, "writer", draft)
     assert "did not go live" not in paula.get(page).text
@@ -141,7 +140,7 @@ def test_a_hotfix_is_shown_as_a_warning_and_a_failure_with_its_reason(
 
 def test_a_schedule_is_moved_and_cancelled(cast: Cast, kind: Kind, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft, localTime="2027-12-24T09:00", timeZone=ZONE)
-    paula, address = Window.of("paula"), workspace_page(f"schedules/{made['id']}")
+    paula, address = Visitor("paula"), workspace_page(f"schedules/{made['id']}")
     back = page_of(kind, "history")
     form = paula.get(address, next=back)
     assert 'value="2027-12-24T09:00"' in form.markup and f'value="{back}"' in form.markup
@@ -150,10 +149,8 @@ def test_a_schedule_is_moved_and_cancelled(cast: Cast, kind: Kind, draft: str) -
     sent = paula.post(address, local_time="2027-12-25T10:00", time_zone="Asia/Tokyo", next=back)
     assert sent.headers["Location"] == back
     assert "Sat 25 December 2027 at 01:00 UTC (10:00 Asia/Tokyo)" in paula.get(back).text
-    assert (
-        "Sat 25 December 2027 at 10:00 Asia/Tokyo ," in Window.of("paula", zone="Asia/Tokyo").get(back).text
-    )
-    there = Window.of("paula", zone="America/New_York").get(back).text
+    assert "Sat 25 December 2027 at 10:00 Asia/Tokyo ," in Visitor("paula", zone="Asia/Tokyo").get(back).text
+    there = Visitor("paula", zone="America/New_York").get(back).text
     assert (
         "Fri 24 December 2027 at 20:00 America/New_York (Sat 25 December 2027 at 10:00 Asia/Tokyo)" in there
     )
@@ -174,7 +171,7 @@ def test_publishers_schedule_editors_read_and_other_callers_see_nothing(
         "vera": (403, 403, 403, 403, 403),
         "charlie": (404, 404, 404, 404, 404),
     }.items():
-        window = Window.of(name)
+        window = Visitor(name)
         found = (
             window.get(form),
             send(window, kind, draft, first),
@@ -184,8 +181,8 @@ def test_publishers_schedule_editors_read_and_other_callers_see_nothing(
         )
         assert tuple(one.status for one in found) == statuses, name
     # Nor by the workspace of a person.
-    assert Window.of("charlie").get(workspace_page(f"schedules/{made['id']}", "elsewhere")).status == 404
-    edgar, vera = Window.of("edgar").get(page_of(kind, "history")), Window.of("vera")
+    assert Visitor("charlie").get(workspace_page(f"schedules/{made['id']}", "elsewhere")).status == 404
+    edgar, vera = Visitor("edgar").get(page_of(kind, "history")), Visitor("vera")
     assert "goes live on" in edgar.text and "Cancel the schedule" not in edgar.text
     assert form not in edgar.markup and "/studio/calendar/" in edgar.links
     seen = vera.get(page_of(kind, "change"))
@@ -204,7 +201,7 @@ def last_day(view: str) -> datetime.date:
 def test_the_calendar_shows_planned_and_past_events(cast: Cast, kind: Kind, draft: str) -> None:
     scheduled(cast.paula, kind, draft, runAt=ahead(30))
     done = run(scheduled(cast.paula, kind, draft, force=True), cast.paula)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     month = f"{timezone.now():%Y-%m}"
     for view in ("month", "list"):
         seen = edgar.get(CALENDAR, month=month, view=view).text
@@ -232,7 +229,7 @@ def test_the_days_of_the_calendar_are_those_of_the_zone_of_the_page(
         ("UTC", "2027-12", "Friday, 31 December 2027 20:00 Writer"),
         ("Asia/Tokyo", "2028-01", "Saturday, 1 January 2028 05:00 (Fri 31 December 2027 at 20:00 UTC)"),
     ):
-        seen = Window.of("edgar", zone=zone).get(CALENDAR, month=month, view="list").text
+        seen = Visitor("edgar", zone=zone).get(CALENDAR, month=month, view="list").text
         assert f"Times in {zone} ·" in seen and words in seen
 
 
@@ -240,7 +237,7 @@ def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
     drafts = {kind: kind.make(cast.paula)["latestVersionId"] for kind in (AGENTS, PROMPT_BLOCKS)}
     items = [{"resource": reference(kind), "versionId": drafts[kind]} for kind in drafts]
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
-    paula, form = Window.of("paula", zone=ZONE), workspace_page(f"releases/{release['id']}/schedule")
+    paula, form = Visitor("paula", zone=ZONE), workspace_page(f"releases/{release['id']}/schedule")
     assert "Schedule the release “Autumn”" in paula.get(form).text
     sent = paula.post(form, local_time="2027-12-24T09:00", time_zone=ZONE)
     page = workspace_page(f"releases/{release['id']}")
@@ -249,7 +246,7 @@ def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
     shown = paula.get(page)
     assert said in shown.text and form not in shown.markup and "Cancel the schedule" in shown.text
     shown, in_utc = (
-        Window.of("edgar").get(page),
+        Visitor("edgar").get(page),
         said.replace("09:00 Europe/Berlin , by you", "08:00 UTC (09:00 Europe/Berlin) , by paula"),
     )
     assert in_utc in shown.text and form not in shown.markup and "Cancel the schedule" not in shown.text
@@ -260,13 +257,13 @@ def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
     for kind in drafts:
         shown = paula.get(page_of(kind, "history")).text
         assert "part of the release “Autumn”, which goes live on Fri 24 December 2027 at 09:00" in shown
-    assert [Window.of(name).get(form).status for name in ("edgar", "charlie")] == [403, 404]
+    assert [Visitor(name).get(form).status for name in ("edgar", "charlie")] == [403, 404]
     assert paula.get(workspace_page(f"releases/{drafts[AGENTS]}/schedule")).status == 404
 
 
 def test_pages_say_since_when_no_worker_runs(cast: Cast, kind: Kind, draft: str) -> None:
     scheduled(cast.paula, kind, draft)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     pages = (page_of(kind, "history"), page_of(kind, "schedule"), CALENDAR)
     assert all("No worker has run yet." in paula.get(page).text for page in pages)
     WorkerHeartbeat.objects.beat("a worker")
@@ -281,7 +278,7 @@ def test_schedules_appear_in_the_activity(cast: Cast, kind: Kind, draft: str) ->
     run(made, cast.paula)
     cast.paula.delete(f"/schedules/{scheduled(cast.paula, kind, draft)['id']}")
     run(scheduled(cast.paula, kind, draft), cast.paula, 7 * 24 * HOUR)
-    seen = Window.of("edgar").get(page_of(kind, "activity"))
+    seen = Visitor("edgar").get(page_of(kind, "activity"))
     for words in (
         "paula scheduled version 2",
         "paula chose another time for version 2",
@@ -293,7 +290,7 @@ def test_schedules_appear_in_the_activity(cast: Cast, kind: Kind, draft: str) ->
     assert f'href="{CALENDAR}"' in seen.markup
 
 
-def queries(window: Window, address: str, **query: str) -> int:
+def queries(window: Visitor, address: str, **query: str) -> int:
     with CaptureQueriesContext(connection) as captured:
         assert window.get(address, **query).status == 200
     return len(captured)
@@ -305,7 +302,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_schedules(
     other = AGENTS if kind is PROMPT_BLOCKS else PROMPT_BLOCKS
     version = other.make(cast.paula, "other")["latestVersionId"]
     WorkerHeartbeat.objects.beat("a worker")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     pages: list[tuple[str, dict[str, str]]] = [
         (CALENDAR, {}),
         (page_of(kind, "history"), {}),
@@ -354,14 +351,14 @@ def test_every_form_for_a_time_offers_mornings_in_its_zone(
         (workspace_page(f"schedules/{made['id']}"), "Pacific/Kiritimati"),  # 14 hours ahead of UTC
     ):
         tomorrow = datetime.datetime.now(ZoneInfo(zone)).date() + datetime.timedelta(days=1)
-        seen = Window.of("paula", zone=ZONE).get(address)
+        seen = Visitor("paula", zone=ZONE).get(address)
         assert f'value="{tomorrow}T09:00"' in seen.markup, address
-    assert Window.of("paula").get(page_of(kind, "schedule"), time_zone="Mars/Base").status == 200
+    assert Visitor("paula").get(page_of(kind, "schedule"), time_zone="Mars/Base").status == 200
 
 
 def test_every_mention_of_a_schedule_shows_its_problems(cast: Cast, kind: Kind, draft: str) -> None:
     require_approvals(1)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     form = paula.get(page_of(kind, "schedule"), version=draft)
     assert "If it ran now, it would fail. Needs one more approval." in form.text
     history = send(paula, kind, draft, form.field("live")).headers["Location"]
@@ -396,13 +393,13 @@ def test_a_scheduled_release_shows_the_problems_of_each_item(cast: Cast) -> None
     page = workspace_page(f"releases/{release['id']}")
     said = "Writer : The prompt block Tone is not published."
     for where in (page, page_of(AGENTS, "history"), CALENDAR, "/studio/"):
-        seen = Window.of("paula").get(where)
+        seen = Visitor("paula").get(where)
         assert said in seen.text and f'href="{page}"' in seen.markup, where
     run(made, cast.paula)
-    shown = Window.of("paula").get(page)
+    shown = Visitor("paula").get(page)
     assert "It did not go live on" in shown.text
     assert f'href="{page}schedule/?force=on"' in shown.markup
-    assert "Schedule again" not in Window.of("edgar").get(page).text
+    assert "Schedule again" not in Visitor("edgar").get(page).text
 
 
 @pytest.mark.parametrize("late", [0, 7 * 24])
@@ -412,7 +409,7 @@ def test_a_failed_or_missed_schedule_can_be_repeated_with_the_same_values(
     made = scheduled(cast.paula, kind, draft, force=True, localTime="2027-12-24T09:00", timeZone="Asia/Tokyo")
     require_approvals(1)
     run(made, cast.paula, late * HOUR)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     again = f"{page_of(kind, 'schedule')}?version={draft}&amp;time_zone=Asia%2FTokyo&amp;force=on"
     month = f"{timezone.now() - late * HOUR:%Y-%m}"
     for page, query in ((page_of(kind, "history"), {}), (CALENDAR, {"month": month}), ("/studio/", {})):
@@ -420,14 +417,14 @@ def test_a_failed_or_missed_schedule_can_be_repeated_with_the_same_values(
         assert "Schedule again…" in seen.text and f'href="{again}"' in seen.markup, page
     form = paula.get(page_of(kind, "schedule"), version=draft, time_zone="Asia/Tokyo", force="on").markup
     assert 'value="Asia/Tokyo"' in form and 'name="force" checked' in form
-    assert "Schedule again" not in Window.of("edgar").get(page_of(kind, "history")).text
+    assert "Schedule again" not in Visitor("edgar").get(page_of(kind, "history")).text
 
 
 def test_a_schedule_of_what_went_live_meanwhile_says_that_it_can_be_cancelled(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     made = scheduled(cast.paula, kind, draft)
-    paula, page = Window.of("paula"), page_of(kind, "history")
+    paula, page = Visitor("paula"), page_of(kind, "history")
     before = paula.get(page_of(kind, "publish"), version=draft).text
     assert "If you publish now, this schedule fails." in before
     kind.publish(cast.paula, "writer", draft)
@@ -451,10 +448,10 @@ def test_a_release_warns_of_the_schedules_of_its_items(cast: Cast, kind: Kind, d
     items = [{"resource": reference(kind), "versionId": draft}]
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
     page = workspace_page(f"releases/{release['id']}")
-    shown = Window.of("paula").get(page)
+    shown = Visitor("paula").get(page)
     assert "Version 2 goes live on" in shown.text and "Schedule…" in shown.text
     assert "If this release goes live first, this schedule fails." in shown.text
     assert "Cancel the schedule" in shown.text
-    assert "Cancel the schedule" not in Window.of("edgar").get(page).text
+    assert "Cancel the schedule" not in Visitor("edgar").get(page).text
     cast.paula.delete(f"/schedules/{made['id']}")
-    assert "this schedule fails" not in Window.of("paula").get(page).text
+    assert "this schedule fails" not in Visitor("paula").get(page).text

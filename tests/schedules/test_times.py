@@ -40,7 +40,6 @@ IN_UTC = {
 
 
 def berlin(text: str) -> When:
-    """Return a time in Berlin."""
     return in_zone(text, "Europe/Berlin", field="localTime", now=NOW)
 
 

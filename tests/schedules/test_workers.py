@@ -21,6 +21,8 @@ from tests.support.remote import RemoteApi, at_once, connected
 from tests.support.reviews import reference
 from tests.support.service import Service, running_service
 
+pytestmark = pytest.mark.processes
+
 MANY = 10
 PUNCTUAL = 30
 """Seconds within which something happens after its minute, on a machine that has much else to do."""

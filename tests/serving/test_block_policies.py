@@ -112,7 +112,6 @@ def assert_refused_for_blocks(refused: Answer) -> None:
 
 @pytest.fixture
 def blocks(alice: Api) -> None:
-    """One block that is published and one that is not."""
     published_block(alice, "fine", "fine")
     PROMPT_BLOCKS.make(alice, "unborn")
 

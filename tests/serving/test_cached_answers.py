@@ -45,7 +45,7 @@ WATCHERS = ("alice", "vera", "charlie")
 
 
 # Within a transaction, which may be taken back, nothing is cached.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from versioning.domain.bounded_cache import BoundedCache
 from versioning.models import Agent, ApiKey, Favorite, Membership, PromptBlock
 from versioning.serving.followed_keys import keys
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 STEPS = 20
 QUESTIONS = 10

@@ -21,7 +21,7 @@ from tests.support.door import Exchange, FrontDoor, one_connection
 from versioning.api.request_log import RequestLine, logger, make_record
 from versioning.serving.followed_log import log
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 WAIT = 30.0
 
@@ -41,7 +41,7 @@ def test_a_request_after_a_change_waits_for_the_next_query_of_the_log(
     AGENTS.make(cast.alice, "writer", "Be brief.", autoPublish=True)
     door = FrontDoor(cast.edgar.key)
     door.get("/agents/writer")
-    early, late = (Exchange.of(door, "/agents/writer") for _ in range(2))
+    early, late = (Exchange.of(*door.prepare("GET", "/agents/writer")) for _ in range(2))
     ask, has_asked, may_answer = log._ask, Event(), Event()
 
     def slowly() -> int | None:
@@ -73,7 +73,8 @@ def test_waiting_requests_share_one_query_of_the_log(
     AGENTS.make(cast.alice, "writer", autoPublish=True)
     door = FrontDoor(cast.edgar.key)
     first = door.get("/agents/writer")
-    exchanges = [Exchange.of(door, "/agents/writer", x_request_id=str(number)) for number in range(5)]
+    requests = (door.prepare("GET", "/agents/writer", x_request_id=str(number)) for number in range(5))
+    exchanges = [Exchange.of(*request) for request in requests]
     ask, asked = log._ask, list[int | None]()
 
     def counted() -> int | None:
@@ -135,7 +136,7 @@ class Server:
 
     def answer(self, api: Api, path: str, query: dict[str, Any] | None = None, **headers: str) -> Answer:
         """Answer a request."""
-        exchange = Exchange.of(api, path, query, **headers)
+        exchange = Exchange.of(*api.prepare("GET", path, query=query, **headers))
         with one_connection():
             self.gateway.take(exchange)
         return exchange.answer

@@ -13,6 +13,8 @@ from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service
 
+pytestmark = pytest.mark.processes
+
 PERSON = """
 from django.contrib.auth.models import User
 from versioning.domain.access import Role
@@ -46,7 +48,6 @@ class Reader:
         assert [self.read() for _ in range(3)] == [200] * 3
 
     def read(self) -> int:
-        """Return the status of reading the agent."""
         return self.api.get(AGENTS.url(self.name), **SELECTED).status
 
     def change(self, change: str) -> None:

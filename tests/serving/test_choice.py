@@ -30,7 +30,7 @@ from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.models import ApiKey
 from versioning.serving import choice
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "arms.json").read_text(encoding="utf-8"))
 BY_NAME = [text("Hello, {{ userId || 'you' }}."), reference("tone")]

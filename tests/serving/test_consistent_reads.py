@@ -17,7 +17,7 @@ from tests.support.served import reference
 from versioning.conf import get_editor
 from versioning.models import events
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.database, pytest.mark.usefixtures("committed_db")]
 
 READS: dict[str, Callable[[Api], Answer]] = {
     "an agent": lambda api: api.get("/agents/writer"),

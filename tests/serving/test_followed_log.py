@@ -74,7 +74,7 @@ def test_positions_before_a_restore_have_no_moment() -> None:
     assert log.followed.moment_at(6, 5) is None
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_what_is_read_while_the_position_is_unknown_is_read_in_a_transaction() -> None:
     blind = FollowedLog(lambda: None)
     read = lambda: connection.in_atomic_block  # noqa: E731  says how it was called

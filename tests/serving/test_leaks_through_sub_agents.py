@@ -43,7 +43,6 @@ def content_of(answer: Answer) -> str:
 
 @pytest.fixture
 def member_of_both(cast: Cast) -> Api:
-    """A publisher of `acme` who is a viewer of `elsewhere`."""
     person("bo", acme=Role.PUBLISHER, elsewhere=Role.VIEWER)
     return key_of("bo")
 

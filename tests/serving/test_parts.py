@@ -116,7 +116,7 @@ def any_agent_in_any_context(api: Api, numbers: Iterator[int], config: Any, bloc
         agree(api, context, agent_id, versionId=made.body["latestVersionId"])
 
 
-@pytest.mark.django_db(transaction=True)  # nothing is cached within a transaction
+@pytest.mark.usefixtures("committed_db")  # nothing is cached within a transaction
 def test_client_and_server_evaluate_random_agents_identically(alice: Api) -> None:
     save_block(alice, "draft", {"content": "draft", "published": False})
     any_agent_in_any_context(alice, count())

@@ -42,7 +42,7 @@ def test_every_answer_to_a_read_with_a_key_names_the_rights(cast: Cast) -> None:
 
 
 @pytest.mark.database
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("committed_db")
 def test_cached_answers_name_the_rights(cast: Cast) -> None:
     for agent_id in ("writer", "another"):
         AGENTS.make(cast.alice, agent_id, autoPublish=True)

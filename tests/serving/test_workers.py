@@ -20,6 +20,8 @@ from tests.support.served import reference
 from tests.support.service import Service, running_service
 from tests.support.worker_settings import HEADER
 
+pytestmark = pytest.mark.processes
+
 ATTEMPTS = 500
 TURNS = 5
 READERS = 4

@@ -293,7 +293,6 @@ class Simulation(RuleBasedStateMachine):
 
     @rule(who=somebody, key=keys, number=numbers, released=st.booleans())
     def label(self, who: str, key: Key, number: int, released: bool) -> None:
-        """Set a label, released or not."""
         resource, version = self.find(key, number)
         if resource is None or version is None:
             return
@@ -564,7 +563,6 @@ class Simulation(RuleBasedStateMachine):
     @precondition(lambda self: self.oracle.keys[KEY][2])
     @rule(is_time=st.sampled_from([True, False, False, False, False, False]))
     def revoke_key(self, is_time: bool) -> None:
-        """Revoke the key, which is the only one."""
         if not is_time or not self.oracle.keys[KEY][2]:
             return
         self.editor.key.revoke(self.world.key.prefix)

@@ -119,7 +119,6 @@ class World:
         return key.caller()
 
     def verbs(self, key: Key) -> Any:
-        """Return the verbs of a kind."""
         return self.editor.collection(KINDS_BY_SLUG[key[0]])
 
     def both(self, expected: str | None, verb: Callable[[], T]) -> T | None:

@@ -20,7 +20,7 @@ from tests.support.override_files import Folder, Repository, define, repository
 from versioning.sources import git, histories
 from versioning.sources.files import MAX_BYTES
 
-pytestmark = pytest.mark.processes  # of Git, which may hang
+pytestmark = [pytest.mark.processes, pytest.mark.processes]  # of Git, which may hang
 
 SECONDS_FOR_A_TEST = 60
 URL = AGENTS.url("answers")
@@ -241,7 +241,6 @@ def snapshot_of(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 
 def link_to_a_file(folder: Folder, outside: Path) -> None:
-    """Make the file a link to another one."""
     folder.path().symlink_to(outside / "answers.json")
 
 

@@ -28,6 +28,8 @@ from tests.support.writing import DELICATE, SECONDS, Record, history
 from versioning.domain.access import Role
 from versioning.sources.files import OverrideFiles
 
+pytestmark = pytest.mark.processes
+
 URL = AGENTS.url("answers")
 CRASHES = 2
 # So long that it takes several writes to the disk; half a file would be seen.
@@ -38,7 +40,6 @@ OLD, NEW = b'{\n  "instructions": "old"\n}\n', b'{\n  "instructions": "new"\n}\n
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """The folder of the overrides."""
     return Folder(tmp_path / "overrides")
 
 

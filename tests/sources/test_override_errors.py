@@ -88,7 +88,6 @@ def full_disk(folder: Folder) -> Iterator[None]:
 
 @contextmanager
 def read_only_disk(folder: Folder) -> Iterator[None]:
-    """Make the disk read-only."""
     run("mount", "-o", "remount,ro", str(folder.root.parent))
     yield
     run("mount", "-o", "remount,rw", str(folder.root.parent))
@@ -221,7 +220,7 @@ def test_a_configuration_too_large_for_an_override_file_is_refused(
 
 
 @pytest.fixture
-def failing_commit(transactional_db: None) -> Callable[[], AbstractContextManager[None]]:
+def failing_commit(committed_db: None) -> Callable[[], AbstractContextManager[None]]:
     """Let transactions that save or delete an agent leave a broken reference, which fails at the commit."""
 
     def break_a_reference(execute: Callable[..., Any], statement: str, *others: Any) -> Any:

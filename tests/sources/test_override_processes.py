@@ -15,6 +15,8 @@ from tests.support import fork_server
 from tests.support.override_files import Folder
 from tests.support.service import environment_of, new_database, template_database
 
+pytestmark = pytest.mark.processes
+
 # Publishes a text; with a second argument COMMIT fails, and the program waits when the database has
 # forgotten all of it, and has let go of the row.
 PROGRAM = """
@@ -74,7 +76,6 @@ class Publisher:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """The folder of the overrides."""
     return Folder(tmp_path / "overrides")
 
 

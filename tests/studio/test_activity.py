@@ -15,7 +15,7 @@ from tests.support import toy_events
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.people import give_role
-from tests.support.studio import Visitor, page_of, words_of, workspace_page
+from tests.support.studio import Visitor, page_of, workspace_page
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import Audience, EventSubject, EventType
@@ -38,8 +38,8 @@ def alice() -> Visitor:
 def lines(visitor: Visitor, address: str = ACME, **query: str) -> list[str]:
     """Return the sentences of a page."""
     answer = visitor.get(address, **query)
-    assert answer.status_code == 200
-    return list(sentences(answer.content.decode()))
+    assert answer.status == 200
+    return list(sentences(answer.markup))
 
 
 def sentences(markup: str) -> Iterator[str]:
@@ -55,7 +55,7 @@ def prefix_of(name: str) -> str:
 def test_keys_are_named_to_admins_and_to_those_who_use_them(cast: Cast, kind: Kind) -> None:
     kind.make(cast.paula, autoPublish=True)
     prefix = f"by key {prefix_of('paula')}…"
-    told = {name: words_of(Visitor(name).get(ACME)) for name in ("alice", "paula", "edgar", "vera")}
+    told = {name: Visitor(name).get(ACME).words for name in ("alice", "paula", "edgar", "vera")}
     assert {name: prefix in seen for name, seen in told.items()} == {
         "alice": True,
         "paula": True,
@@ -64,8 +64,8 @@ def test_keys_are_named_to_admins_and_to_those_who_use_them(cast: Cast, kind: Ki
     }
     assert "by key" in told["vera"]
     ApiKey.objects.filter(owner__username="paula").update(name="make run")
-    assert "with key “make run”" in words_of(Visitor("alice").get(ACME))
-    assert "make run" not in words_of(Visitor("vera").get(ACME))
+    assert "with key “make run”" in Visitor("alice").get(ACME).words
+    assert "make run" not in Visitor("vera").get(ACME).words
 
 
 # Sentences
@@ -125,11 +125,11 @@ def test_events_about_members_keys_and_workspaces_are_shown_to_admins(alice: Vis
     Membership.objects.end(
         Membership.objects.get(user__username="charlie", workspace_id="acme"), by=APPLICATION
     )
-    alice.send(workspace_page("members"), username="lena", role="editor")
-    alice.send(workspace_page("keys"), name="CI", role="viewer")
+    alice.post(workspace_page("members"), username="lena", role="editor")
+    alice.post(workspace_page("keys"), name="CI", role="viewer")
     prefix = ApiKey.objects.get(name="CI").prefix
-    alice.send(workspace_page(f"keys/{prefix}/revoke"))
-    alice.send(workspace_page("rename"), name="Acme & Sons")
+    alice.post(workspace_page(f"keys/{prefix}/revoke"))
+    alice.post(workspace_page("rename"), name="Acme & Sons")
     assert lines(alice) == [
         "You renamed the workspace from Acme to Acme & Sons",
         f"You revoked the API key “CI” of alice ({prefix}…, viewer)",
@@ -140,7 +140,7 @@ def test_events_about_members_keys_and_workspaces_are_shown_to_admins(alice: Vis
         "The application added charlie as viewer",
     ]
     root = Visitor("root")
-    root.send(NEW_WORKSPACE, id="new", name="New")
+    root.post(NEW_WORKSPACE, id="new", name="New")
     assert lines(root, workspace_page("activity", "new"))[-1] == "You created the workspace New"
 
 
@@ -201,15 +201,15 @@ def test_a_change_of_a_block_is_shown_in_the_activity_of_agents_that_show_it(cas
         == "The text of a prompt block changed in this agent"
     )
     shown = charlie.get(ALL)
-    assert next(sentences(shown.content.decode())) == "The text of a prompt block changed in agent Writer"
-    assert "paula" not in words_of(shown) and "tone" not in words_of(shown)
+    assert next(sentences(shown.markup)) == "The text of a prompt block changed in agent Writer"
+    assert "paula" not in shown.words and "tone" not in shown.words
 
 
 # Links
 
 
 def links(visitor: Visitor, address: str) -> list[str]:
-    shown = visitor.get(address).content.decode().partition('id="activity"')[2]
+    shown = visitor.get(address).markup.partition('id="activity"')[2]
     return [html.unescape(link) for link in re.findall(r'href="([^"]*)"', shown)]
 
 
@@ -222,7 +222,7 @@ def test_every_link_leads_somewhere(cast: Cast, kind: Kind) -> None:
         found = {address: links(visitor, address) for address in (ACME, ALL, page_of(kind, "activity"))}
         assert found[ACME] and found[ALL]
         each = {link for on_page in found.values() for link in on_page}
-        assert {link: visitor.get(link).status_code for link in each} == dict.fromkeys(each, 200)
+        assert {link: visitor.get(link).status for link in each} == dict.fromkeys(each, 200)
 
 
 def test_an_entry_links_to_the_comparison_or_version(cast: Cast, alice: Visitor, kind: Kind) -> None:
@@ -232,7 +232,7 @@ def test_an_entry_links_to_the_comparison_or_version(cast: Cast, alice: Visitor,
     compare = page_of(kind, "compare")
     assert f"{compare}?from={history.published}&to={history.draft}" in found  # published in place of
     assert f"{compare}?from={history.labelled}&to={history.historical}" in found  # saved after
-    assert page_of(kind, f"versions/{history.labelled}") in found
+    assert page_of(kind, "version", "writer", history.labelled) in found
 
 
 def test_entries_about_a_deleted_resource_have_no_link(cast: Cast, alice: Visitor) -> None:
@@ -260,30 +260,30 @@ def test_a_viewer_sees_publications_and_no_drafts_in_the_activity(cast: Cast, ki
         f"alice published version 3 of {noun} Writer",
     ]
     assert lines(vera) == lines(vera, ALL) == lines(vera, HOME) == told
-    shown = vera.get(ACME).content.decode()
+    shown = vera.get(ACME).markup
     assert "/history/" not in shown and "/compare/" not in shown and "/versions/" not in shown
-    assert vera.get(page_of(kind, "activity", "unborn")).status_code == 404
+    assert vera.get(page_of(kind, "activity", "unborn")).status == 404
 
 
 def test_all_members_open_the_page_of_their_workspace_and_admins_see_more(cast: Cast) -> None:
     AGENTS.make(cast.edgar)
-    Visitor("alice").send(workspace_page("keys"), name="CI", role="viewer")
+    Visitor("alice").post(workspace_page("keys"), name="CI", role="viewer")
     for name, is_admin in (("alice", True), ("root", True), ("edgar", False), ("vera", False)):
         answer = Visitor(name).get(ACME)
-        assert answer.status_code == 200
-        shown = answer.content.decode()
+        assert answer.status == 200
+        shown = answer.markup
         told = " ".join(sentences(shown))
         assert ("API key" in told, 'value="member.*"' in shown) == (is_admin, is_admin), name
         assert ("created agent Writer" in told) == (name != "vera")
         assert 'value="agent.versionCreated">Draft saved' in shown
         tabs = [page for page in ("members", "keys", "activity") if workspace_page(page) in shown]
         assert tabs == (["members", "activity"] if is_admin else ["activity"])  # the keys are below settings
-    assert Visitor("charlie").get(ACME).status_code == 404
+    assert Visitor("charlie").get(ACME).status == 404
 
 
 def test_the_filters_of_a_resource_offer_its_own_types(cast: Cast, alice: Visitor) -> None:
     AGENTS.make(cast.edgar)
-    of_agent = alice.get(page_of(AGENTS, "activity")).content.decode()
+    of_agent = alice.get(page_of(AGENTS, "activity")).markup
     assert 'value="agent.*"' in of_agent
     assert not any(f'value="{other}.*"' in of_agent for other in ("member", "promptBlock", "key"))
 
@@ -313,11 +313,11 @@ def older(shown: str) -> list[str]:
 def test_the_activity_has_pages(alice: Visitor) -> None:
     for number in range(52):
         give_role("vera", "acme", "editor" if number % 2 else "publisher")
-    newest = alice.get(ACME, type="member.*").content.decode()
+    newest = alice.get(ACME, type="member.*").markup
     [query] = older(newest)
     further: dict[str, Any] = dict(part.split("=") for part in html.unescape(query).split("&"))
     assert further["type"] == "member.%2A" or further["type"] == "member.*"
-    last = alice.get(ACME, type="member.*", before=further["before"]).content.decode()
+    last = alice.get(ACME, type="member.*", before=further["before"]).markup
     first, second = [*sentences(newest)], [*sentences(last)]
     assert (len(first), len(second)) == (50, 2)
     assert older(last) == [] and "Newest" in last and 'id="live"' not in last
@@ -329,4 +329,4 @@ def test_the_activity_has_pages(alice: Visitor) -> None:
 def test_urls_of_the_former_audit_log_redirect_to_the_activity(alice: Visitor) -> None:
     for former, address in (("audit", ACME), ("../audit", ALL)):
         answer = alice.get(workspace_page(former).replace("acme/../", ""), type="key.created")
-        assert (answer.status_code, answer["Location"]) == (302, f"{address}?type=key.created")
+        assert (answer.status, answer.location) == (302, f"{address}?type=key.created")

@@ -17,8 +17,8 @@ from studio import site
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.people import HOMES, key_of
+from tests.support.studio import KINDS, Visitor
 from tests.support.studio_cast import PASSWORD
-from tests.support.window import KINDS, Window
 from versioning.domain.access import LEAST_ROLE, Right
 from versioning.models import Agent, Workspace
 
@@ -62,7 +62,7 @@ def test_roles_in_workspaces_are_the_permissions(cast: Cast, kind: Kind) -> None
 def test_djangos_permissions_and_actions_change_no_agent(cast: Cast) -> None:
     AGENTS.make(cast.alice, "writer", autoPublish=True)
     User.objects.get(username="vera").user_permissions.set(Permission.objects.all())
-    vera, root = Window.of("vera"), Window.of("root")
+    vera, root = Visitor("vera"), Visitor("root")
     for window in (vera, root):
         window.post(
             "/studio/versioning/agent/", action="delete_selected", _selected_action="writer", post="yes"
@@ -85,20 +85,20 @@ def test_only_superusers_see_accounts(cast: Cast) -> None:
     everything = {**fields, "action": "delete_selected", "_selected_action": vera.pk, "is_superuser": "on"}
     pages = ("", f"{vera.pk}/change/", f"{vera.pk}/password/", f"{vera.pk}/history/", "?q=v", "?o=1")
     for name in ("alice", "root"):
-        window, status = Window.of(name), 200 if name == "root" else 403
+        window, status = Visitor(name), 200 if name == "root" else 403
         assert {window.get(f"{ACCOUNTS}{page}").status for page in pages} == {status}
         for page in ("add/", f"{vera.pk}/delete/"):
             address = f"{ACCOUNTS}{page}"
             assert [window.get(address).status, window.post(address, **fields).status] == [403] * 2
     for page in pages[:3]:
-        assert Window.of("alice").post(f"{ACCOUNTS}{page}", **everything).status == 403
-    Window.of("root").post(ACCOUNTS, action="delete_selected", _selected_action=str(vera.pk), post="yes")
+        assert Visitor("alice").post(f"{ACCOUNTS}{page}", **everything).status == 403
+    Visitor("root").post(ACCOUNTS, action="delete_selected", _selected_action=str(vera.pk), post="yes")
     now = list(User.objects.order_by("pk").values())
     assert [one | {"last_login": None} for one in now] == [one | {"last_login": None} for one in before]
 
 
 def test_deactivating_an_account_ends_its_keys_and_sessions(cast: Cast) -> None:
-    root, edgar = Window.of("root"), Window.of("edgar")
+    root, edgar = Visitor("root"), Visitor("edgar")
     account = User.objects.get(username="edgar")
     key = key_of("edgar")
     assert (key.get("/agents").status, edgar.get("/studio/name/").status) == (200, 200)
@@ -111,14 +111,14 @@ def test_deactivating_an_account_ends_its_keys_and_sessions(cast: Cast) -> None:
 
 
 def test_superusers_cannot_deactivate_themselves(cast: Cast) -> None:
-    root, own = Window.of("root"), User.objects.get(username="root")
+    root, own = Visitor("root"), User.objects.get(username="root")
     root.post(f"{ACCOUNTS}{own.pk}/change/", first_name="Rita")
     own.refresh_from_db()
     assert (own.first_name, own.is_active, own.is_superuser) == ("Rita", True, True)
 
 
 def test_a_password_that_a_superuser_sets_ends_the_sessions(cast: Cast) -> None:
-    root, edgar = Window.of("root"), Window.of("edgar")
+    root, edgar = Visitor("root"), Visitor("edgar")
     account, own = (User.objects.get(username=name) for name in ("edgar", "root"))
     new = {"password1": "an even longer one", "password2": "an even longer one", "usable_password": "true"}
     assert root.post(f"{ACCOUNTS}{account.pk}/password/", **new).status == 302
@@ -132,7 +132,7 @@ def test_a_password_that_a_superuser_sets_ends_the_sessions(cast: Cast) -> None:
 
 
 def test_the_pages_about_an_account_are_german_and_show_no_hash(cast: Cast) -> None:
-    vera, root = User.objects.get(username="vera"), Window.of("root")
+    vera, root = User.objects.get(username="vera"), Visitor("root")
     vera.set_password(PASSWORD)
     vera.save()
     root.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
@@ -150,7 +150,7 @@ def test_the_pages_about_an_account_are_german_and_show_no_hash(cast: Cast) -> N
 
 
 def test_the_focus_is_on_the_password_that_does_not_match(cast: Cast) -> None:
-    vera, root = User.objects.get(username="vera"), Window.of("root")
+    vera, root = User.objects.get(username="vera"), Visitor("root")
     form = {"password1": "an even longer one", "password2": "another long one", "usable_password": "true"}
     markup = root.post(f"{ACCOUNTS}{vera.pk}/password/", **form).markup
     [focused] = re.findall(r"<input[^>]* autofocus[^>]*>", markup)
@@ -158,7 +158,7 @@ def test_the_focus_is_on_the_password_that_does_not_match(cast: Cast) -> None:
     account = User.objects.get(username="root")
     account.set_password(PASSWORD)
     account.save()
-    root = Window.of("root")
+    root = Visitor("root")
     own = {"old_password": PASSWORD, "new_password1": "an even longer one", "new_password2": "another one"}
     markup = root.post("/studio/password_change/", **own).markup
     [focused] = re.findall(r"<input[^>]* autofocus[^>]*>", markup)
@@ -181,7 +181,7 @@ def groups(cast: Cast, settings: Any) -> Iterator[str]:
 
 
 def test_the_pages_of_a_projects_model_are_in_the_studio(cast: Cast, groups: str) -> None:
-    vera, edgar = Window.of("vera"), Window.of("edgar")
+    vera, edgar = Visitor("vera"), Visitor("edgar")
     allowed = Permission.objects.filter(content_type__model="group")
     User.objects.get(username="vera").user_permissions.set(allowed)
     assert vera.post(f"{groups}add/", name="tellers").headers["Location"] == groups

@@ -15,8 +15,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.people import give_role
 from tests.support.reviews import ask
-from tests.support.studio import workspace_page
-from tests.support.window import Window
+from tests.support.studio import Visitor, workspace_page
 from versioning.models import Workspace
 
 PAGES = ("reviews", "releases", "calendar")
@@ -50,26 +49,26 @@ def both(cast: Cast) -> None:
 def shown(name: str, page: str, **query: str) -> list[str]:
     """Return of which workspaces a person sees something on a page."""
     at = {"month": f"{LATER:%Y-%m}"} if page == "calendar" else {}
-    seen = Window.of(name).get(f"/studio/{page}/", **at, **query)
+    seen = Visitor(name).get(f"/studio/{page}/", **at, **query)
     assert seen.status == 200
     return [workspace_id for workspace_id, name in NAMES.items() if name in seen.text]
 
 
 def test_everybody_sees_their_own_workspaces_and_nothing_of_others(both: None) -> None:
     give_role("charlie", "acme", "viewer")  # and admin of the other
-    links = Window.of("vera").get("/studio/name/").links
+    links = Visitor("vera").get("/studio/name/").links
     for page in PAGES:
         assert shown("edgar", page) == ["acme"]
         assert shown("charlie", page) == ["elsewhere"]
         assert shown("root", page) == ["acme", "elsewhere"]
-        vera = Window.of("vera").get(f"/studio/{page}/")
+        vera = Visitor("vera").get(f"/studio/{page}/")
         assert vera.status == 403 and NAMES["acme"] not in vera.text
         assert f"/studio/{page}/" not in links
 
 
 def test_with_several_workspaces_each_line_names_its_own_and_one_can_be_chosen(both: None) -> None:
     give_role("edgar", "elsewhere", "editor")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     for page in PAGES:
         at = {"month": f"{LATER:%Y-%m}"} if page == "calendar" else {}
         seen = edgar.get(f"/studio/{page}/", **at)
@@ -90,7 +89,7 @@ def test_workspaces_that_cannot_be_read_cannot_be_chosen(both: None) -> None:
     refused += [("root", "missing", 404), ("vera", "acme", 403)]
     for page in PAGES:
         for name, workspace_id, status in refused if page == PAGES[0] else refused[:1]:
-            seen = Window.of(name).get(f"/studio/{page}/", workspace=workspace_id)
+            seen = Visitor(name).get(f"/studio/{page}/", workspace=workspace_id)
             assert seen.status == status, (name, workspace_id)
             assert "Theirs" not in seen.text
 
@@ -98,12 +97,12 @@ def test_workspaces_that_cannot_be_read_cannot_be_chosen(both: None) -> None:
 def test_a_public_agent_of_another_workspace_is_not_in_the_calendar(cast: Cast) -> None:
     public = {"visibility": "public", "autoPublish": True, "name": NAMES["elsewhere"]}
     AGENTS.make(cast.charlie, "public", workspaceId="elsewhere", **public)
-    assert NAMES["elsewhere"] in Window.of("charlie").get("/studio/calendar/").text
-    assert NAMES["elsewhere"] not in Window.of("edgar").get("/studio/calendar/").text
+    assert NAMES["elsewhere"] in Visitor("charlie").get("/studio/calendar/").text
+    assert NAMES["elsewhere"] not in Visitor("edgar").get("/studio/calendar/").text
 
 
 def test_a_release_is_made_in_one_of_the_workspaces(cast: Cast) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert workspace_page("releases/add") in edgar.get("/studio/releases/").links
     give_role("edgar", "elsewhere", "editor")
     links = edgar.get("/studio/releases/").links
@@ -116,7 +115,7 @@ def test_the_number_of_queries_does_not_grow(cast: Cast) -> None:
     fill(cast.alice, "acme")
     fill(cast.charlie, "elsewhere")
     give_role("alice", "elsewhere", "publisher")
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     pages = [*(f"/studio/{page}/" for page in PAGES), "/studio/releases/?show=mine"]
 
     def count(page: str) -> int:

@@ -12,10 +12,9 @@ from django.test import Client
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS
-from tests.support.forms import Person
 from tests.support.people import give_role
 from tests.support.served import published_agent, published_block, reference, served, text
-from tests.support.window import Seen, Window, page_of
+from tests.support.studio import PageResponse, Visitor, page_of
 from versioning.domain.access import Role
 
 ECHO = {"provider": "echo", "name": "echo"}
@@ -33,16 +32,15 @@ def drafted(cast: Cast) -> str:
 
 
 def seen(name: str, page: str, **query: str) -> str:
-    """Return the text of a page about the agent."""
-    return Window.of(name).get(page_of(AGENTS, page), **query).text
+    return Visitor(name).get(page_of(AGENTS, page), **query).text
 
 
 def streams(name: str, **query: str) -> dict[str, str]:
     """Return where the columns of the Try page post the messages, by their titles."""
-    return streams_on(Window.of(name).get(page_of(AGENTS, "try"), **query))
+    return streams_on(Visitor(name).get(page_of(AGENTS, "try"), **query))
 
 
-def streams_on(seen: Seen) -> dict[str, str]:
+def streams_on(seen: PageResponse) -> dict[str, str]:
     """Return where the columns of a Try page post the messages, by their titles."""
     found = re.findall(r'data-stream="([^"]*)".*?aria-label="([^"]*)"', seen.markup)
     return {title: unescape(stream) for stream, title in found}
@@ -50,7 +48,7 @@ def streams_on(seen: Seen) -> dict[str, str]:
 
 def run(name: str, stream: str) -> str:
     """Send a message to a column of the Try page and return the answer as it streams in."""
-    response: Any = Window.of(name).client.post(
+    response: Any = Visitor(name).client.post(
         stream, json.dumps({"messages": "Hello?"}), content_type="application/json"
     )
     assert response.status_code == 200, response.content
@@ -63,7 +61,7 @@ def test_the_preview_of_a_draft_is_what_publishing_it_delivers(cast: Cast, draft
     PROMPT_BLOCKS.publish(
         cast.alice, "unborn", cast.alice.get(PROMPT_BLOCKS.url("unborn")).body["latestVersionId"]
     )
-    shown = Window.of("edgar").get(page_of(AGENTS, "preview")).markup
+    shown = Visitor("edgar").get(page_of(AGENTS, "preview")).markup
     AGENTS.publish(cast.paula, "writer", drafted)
     assembled = re.search(r'aria-label="The assembled text">\n(.*?)</pre>', shown, re.DOTALL)
     assert assembled is not None
@@ -81,12 +79,12 @@ def test_drafts_of_blocks_can_be_shown_in_the_draft_and_in_the_live_version(cast
 def test_the_preview_of_typed_text_shows_published_blocks_or_drafts_on_request(
     cast: Cast, drafted: str
 ) -> None:
-    edgar = Person("edgar")
+    edgar = Visitor("edgar")
     form = edgar.form(AGENTS)
-    now = edgar.post(AGENTS, form, "preview").content.decode()
+    now = edgar.post(page_of(AGENTS, "preview"), form).markup
     assert "live tone" in now and "drafted tone" not in now and "unborn words" not in now
     assert "draft 2, live 1" in now and "draft 1, not live" in now
-    drafts = edgar.post(AGENTS, form | {"blocks": "drafts"}, "preview").content.decode()
+    drafts = edgar.post(page_of(AGENTS, "preview"), form | {"blocks": "drafts"}).markup
     assert "drafted tone" in drafts and "unborn words" in drafts and "draft 2, live 1" in drafts
 
 
@@ -113,7 +111,7 @@ def test_a_block_of_a_foreign_workspace_is_neither_shown_nor_named(cast: Cast) -
     assert "it does not exist, or you may not read it" in pages[0]
 
 
-def test_trying_a_draft_answers_as_after_publishing(transactional_db: None, cast: Cast, drafted: str) -> None:
+def test_trying_a_draft_answers_as_after_publishing(committed_db: None, cast: Cast, drafted: str) -> None:
     before = streams("edgar")
     assert before.keys() == {"Draft", "Live"}
     assert run("edgar", before["Draft"]) == "Write.\n\nlive tone\n\nHello?"
@@ -128,7 +126,7 @@ def test_trying_a_draft_answers_as_after_publishing(transactional_db: None, cast
 def test_the_publish_page_names_the_blocks_whose_changes_it_does_not_publish(
     cast: Cast, drafted: str
 ) -> None:
-    window = Window.of("paula")
+    window = Visitor("paula")
     before = window.get(page_of(AGENTS, "publish"))
     assert "2 blocks have unpublished changes" in before.text
     assert "Tone : draft 2, live 1" in before.text
@@ -151,11 +149,11 @@ def toned(cast: Cast) -> None:
     AGENTS.save(cast.alice, "drafted", [text("Drafted."), reference("tone")])
 
 
-def open_try(name: str, block: str = "tone", **query: str) -> Seen:
-    return Window.of(name).get(page_of(PROMPT_BLOCKS, "try", block), **query)
+def open_try(name: str, block: str = "tone", **query: str) -> PageResponse:
+    return Visitor(name).get(page_of(PROMPT_BLOCKS, "try", block), **query)
 
 
-def agents_on(seen: Seen) -> list[str]:
+def agents_on(seen: PageResponse) -> list[str]:
     """Return the ids of the agents that the page offers."""
     _, _, rest = seen.markup.partition('name="agent" data-submits>')
     return [unescape(one.split('"')[0]) for one in rest.partition("</select>")[0].split('value="')[1:]]
@@ -163,12 +161,12 @@ def agents_on(seen: Seen) -> list[str]:
 
 def status_of(name: str, stream: str) -> int:
     body = json.dumps({"messages": "Hello?"})
-    answer: Any = Window.of(name).client.post(stream, body, content_type="application/json")
+    answer: Any = Visitor(name).client.post(stream, body, content_type="application/json")
     return int(answer.status_code)
 
 
 def test_a_draft_of_a_block_is_tried_next_to_the_live_one_in_an_agent(
-    transactional_db: None, cast: Cast, toned: None
+    committed_db: None, cast: Cast, toned: None
 ) -> None:
     seen = open_try("edgar")
     assert agents_on(seen) == ["writer", "drafted"]
@@ -178,7 +176,7 @@ def test_a_draft_of_a_block_is_tried_next_to_the_live_one_in_an_agent(
 
 
 def test_an_agent_that_shows_the_block_in_its_draft_only_runs_its_draft(
-    transactional_db: None, cast: Cast, toned: None
+    committed_db: None, cast: Cast, toned: None
 ) -> None:
     seen = open_try("edgar", agent="drafted")
     assert "Its draft, because its live version does not show this block." in seen.text
@@ -188,7 +186,7 @@ def test_an_agent_that_shows_the_block_in_its_draft_only_runs_its_draft(
 
 
 def test_a_draft_of_a_block_counts_in_sub_agents_too_and_brings_no_other_draft(
-    transactional_db: None, cast: Cast, toned: None
+    committed_db: None, cast: Cast, toned: None
 ) -> None:
     published_block(cast.alice, "other", "other live")
     PROMPT_BLOCKS.save(cast.alice, "other", "other draft")
@@ -201,7 +199,7 @@ def test_a_draft_of_a_block_counts_in_sub_agents_too_and_brings_no_other_draft(
 
 
 def test_a_block_that_is_not_live_is_tried_against_the_agent_without_it(
-    transactional_db: None, cast: Cast
+    committed_db: None, cast: Cast
 ) -> None:
     PROMPT_BLOCKS.make(cast.alice, "unborn", "unborn words")
     AGENTS.make(cast.alice, "writer", [text("Write."), reference("unborn")], model=ECHO)
@@ -211,7 +209,7 @@ def test_a_block_that_is_not_live_is_tried_against_the_agent_without_it(
 
 
 def test_without_the_right_to_read_drafts_only_the_published_version_is_tried(
-    transactional_db: None, cast: Cast, toned: None
+    committed_db: None, cast: Cast, toned: None
 ) -> None:
     draft = streams_on(open_try("edgar"))["Draft"]
     seen = open_try("vera")
@@ -225,7 +223,7 @@ def test_without_the_right_to_read_drafts_only_the_published_version_is_tried(
 
 
 def test_non_members_cannot_try_a_block_or_show_its_draft_in_their_own_agent(
-    transactional_db: None, cast: Cast, toned: None
+    committed_db: None, cast: Cast, toned: None
 ) -> None:
     assert open_try("charlie").status == 404
     published_agent(cast.charlie, "theirs", "plain", model=ECHO)
@@ -262,7 +260,7 @@ def test_the_context_of_a_run_has_the_fields_of_the_agent_and_is_read_by_their_t
     adults = {"operator": "AND", "conditions": [rule]}
     block = {"type": "prompt_block", "content": "For adults.", "rules": adults}
     published_agent(cast.alice, "strict", [block, reference("tone")], model=ECHO)
-    window, address = Window.of("edgar"), page_of(PROMPT_BLOCKS, "try", "tone")
+    window, address = Visitor("edgar"), page_of(PROMPT_BLOCKS, "try", "tone")
     typed = {"agent": "strict", "do": "read", "given.age": "18", "given.tier": "gold"}
     assert json.loads(window.post(address, **typed).markup) == {"context": {"age": 18, "tier": "gold"}}
     refused = window.post(address, **typed | {"given.age": "many"})
@@ -275,7 +273,7 @@ def test_the_context_of_a_run_has_the_fields_of_the_agent_and_is_read_by_their_t
 
 
 def test_answers_are_compared_word_by_word_and_nothing_in_them_is_markup(cast: Cast) -> None:
-    window = Window.of("vera")
+    window = Visitor("vera")
     typed = {"live": "Dear <b>Ada</b>,\r\nbye", "draft": "Dear <b>Bob</b>,\r\nbye"}
     seen = window.post("/studio/answers/", **typed)
     live, _, draft = seen.markup.partition('data-side="draft"')

@@ -11,15 +11,15 @@ from django.test.utils import CaptureQueriesContext
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.people import give_role
-from tests.support.window import KINDS, Window
+from tests.support.studio import KINDS, Visitor
 
 # Within a transaction, which may be taken back, nothing is cached.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("committed_db")
 
 
 def offered(name: str, kind: Kind) -> dict[str, list[str]]:
     """Return the filters that a person's list offers: tags, labels, authors and folders."""
-    markup = Window.of(name).get(KINDS[kind].address("changelist")).markup
+    markup = Visitor(name).get(KINDS[kind].address("changelist")).markup
     found = {"folder": re.findall(r'folders-name">(\w+)<', markup)}
     for field in ("tag", "label", "author"):
         (select,) = re.findall(rf'<select name="{field}".*?</select>', markup, re.DOTALL)
@@ -62,7 +62,7 @@ def test_a_saved_draft_changes_only_the_authors(cast: Cast, kind: Kind) -> None:
 
 def waiting(name: str, **query: str) -> list[str]:
     """Return the ids of the drafts on a person's list of those that wait, in its order."""
-    markup = Window.of(name).get("/studio/waiting/", **query).markup
+    markup = Visitor(name).get("/studio/waiting/", **query).markup
     return list(dict.fromkeys(re.findall(r'name="chosen" value="\w+:([^:"]+):', markup)))
 
 
@@ -86,7 +86,7 @@ def test_the_waiting_drafts_reflect_every_change(cast: Cast, kind: Kind) -> None
 
 def listed(name: str, kind: Kind, **query: str) -> list[str]:
     """Return the ids in a person's list, in its order."""
-    markup = Window.of(name).get(KINDS[kind].address("changelist"), **query).markup
+    markup = Visitor(name).get(KINDS[kind].address("changelist"), **query).markup
     return list(dict.fromkeys(re.findall(r'name="chosen" value="\w+:([^:"]+):', markup)))
 
 

@@ -15,8 +15,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.calls import make_history, undone
 from tests.support.configurations import ALWAYS, FOR_GOLD, FULL_AGENT
-from tests.support.studio import Visitor, page_of, words_of
-from tests.support.window import Window
+from tests.support.studio import Visitor, page_of
 from versioning.conf import get_editor
 
 COMPARE = page_of(AGENTS, "compare")
@@ -53,7 +52,7 @@ def test_by_default_the_draft_is_compared_with_the_live_version(
 def test_any_two_versions_are_compared(cast: Cast, kind: Kind, edgar: Visitor) -> None:
     history = make_history(kind, cast.alice)
     answer = edgar.get(page_of(kind, "compare"), **{"from": history.draft, "to": history.labelled})
-    assert "<del>draft</del><ins>labelled</ins> words" in answer.content.decode()
+    assert "<del>draft</del><ins>labelled</ins> words" in answer.markup
     assert [title.partition(" ·")[0] for _, title in answer.context["choices"]] == [
         "Version 4",
         "Version 3",
@@ -76,7 +75,7 @@ def test_a_block_that_was_moved_and_changed_is_the_same_block(cast: Cast, edgar:
     assert fields_on(answer) == {
         "Instructions": [("Block 1", "added"), ("Block 3, block 1 before", "changed"), ("Block 3", "removed")]
     }
-    assert "invoice number<ins>, if there is one</ins>." in answer.content.decode()
+    assert "invoice number<ins>, if there is one</ins>." in answer.markup
     edit(cast.alice, {"instructions": [text_block(invoice), text_block(other)]})
     edit(cast.alice, {"instructions": [text_block(f"{other} Always."), text_block(f"{invoice} Once.")]})
     answer = edgar.get(COMPARE, **{"from": "previous"})
@@ -87,7 +86,7 @@ def test_a_block_that_was_moved_and_changed_is_the_same_block(cast: Cast, edgar:
 def test_a_missing_version_is_not_found(cast: Cast, kind: Kind, edgar: Visitor) -> None:
     make_history(kind, cast.alice)
     for query in [{"from": "unknown"}, {"to": "git-1"}, {"from": "code"}, {"to": "a\0b"}]:
-        assert edgar.get(page_of(kind, "compare"), **query).status_code == 404
+        assert edgar.get(page_of(kind, "compare"), **query).status == 404
 
 
 def test_every_field_is_compared_in_its_parts(cast: Cast, edgar: Visitor) -> None:
@@ -107,7 +106,7 @@ def test_every_field_is_compared_in_its_parts(cast: Cast, edgar: Visitor) -> Non
         "Tools": [("clock · description", "added"), ("search", "removed")],
         "Memory": [("nested", "removed")],
     }
-    words = words_of(answer)
+    words = answer.words
     assert "5 fields differ" in words
     assert "The same in both: Name, Sub-agents, Workflows" in words
 
@@ -117,12 +116,12 @@ def test_an_added_tool_is_shown_with_its_condition_in_words(cast: Cast, edgar: V
     edit(cast.alice, {"tools": {"search": {"rules": FOR_GOLD}}})
     shown = edgar.get(COMPARE)
     assert fields_on(shown) == {"Tools": [("search", "added")]}
-    assert "Offered when tier is gold" in words_of(shown)
+    assert "Offered when tier is gold" in shown.words
     edit(cast.alice, {"tools": {"search": {}, "find": {"rules": FOR_GOLD}}})
     first, second = (row["id"] for row in AGENTS.versions(cast.alice)[:2])
     answer = edgar.get(COMPARE, **{"from": second, "to": first})
     assert fields_on(answer) == {"Tools": [("search · when it is offered", "changed"), ("find", "added")]}
-    assert "Offered when tier is gold. Always offered." in words_of(answer)
+    assert "Offered when tier is gold. Always offered." in answer.words
 
 
 def text_block(content: str, *conditions: dict[str, Any]) -> dict[str, Any]:
@@ -182,7 +181,7 @@ def test_a_change_of_instructions_is_described_in_words_and_never_as_json(cast: 
         with undone():
             AGENTS.make(cast.alice, instructions=before)
             edit(cast.alice, {"instructions": after})
-            shown = words_of(edgar.get(COMPARE, layout=next(layouts)))
+            shown = edgar.get(COMPARE, layout=next(layouts)).words
             assert words in re.sub(r"(?<!\S)\d+ (?=[A-Z])", "", shown)
             assert "{" not in shown.replace("{{ name }}", "") and "Secrets of others" not in shown
 
@@ -193,7 +192,7 @@ def test_a_value_that_became_conditional_is_shown_as_variants(cast: Cast, edgar:
     edit(cast.alice, {"model": [{"value": small}, {"value": large, "rules": FOR_GOLD}]})
     answer = edgar.get(COMPARE)
     assert fields_on(answer) == {"Model": [("Variant 2", "added")]}
-    words = words_of(answer)
+    words = answer.words
     assert "used now depends on conditions" in words
     assert "Used when tier is gold. 2 echo / large" in words
 
@@ -217,15 +216,13 @@ def test_the_picker_and_the_columns_show_author_date_and_message(
     kind.save(cast.edgar, text="later words", changeMessage="Be later")
     answer = edgar.get(page_of(kind, "compare"), **{"from": history.historical})
     day = f"{timezone.now():%a %-d %B}"
-    titles = [
-        html.unescape(one) for one in re.findall(r"<option[^>]*>([^<]*)</option>", answer.content.decode())
-    ]
+    titles = [html.unescape(one) for one in re.findall(r"<option[^>]*>([^<]*)</option>", answer.markup)]
     assert titles[0].startswith(f"Version 5 · {day}, ") and titles[0].endswith(" · draft · edgar · Be later")
     assert titles[3].endswith(" · alice · Instructions" if kind is AGENTS else " · alice · Text")
-    content = answer.content.decode()
+    content = answer.markup
     for version_id in (history.historical, answer.context["sides"][1].id):
-        assert f'href="{page_of(kind, f"versions/{version_id}")}"' in content
-    assert "Auto-saved" not in words_of(answer)
+        assert f'href="{page_of(kind, "version", "writer", version_id)}"' in content
+    assert "Auto-saved" not in answer.words
 
 
 HOSTILE = "</pre></del><script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -238,7 +235,7 @@ def test_the_content_of_a_prompt_is_escaped_on_every_page(cast: Cast, kind: Kind
     kind.save(cast.alice, text=f"{HOSTILE} more\n" + "line\n" * 20 + HOSTILE, description=HOSTILE, **texts)
     paula = Visitor("paula")
     for page in ("history", "compare", "publish", f"versions/{first}", f"versions/{first}/delete"):
-        text = paula.get(page_of(kind, page)).content.decode()
+        text = paula.get(page_of(kind, page)).markup
         assert "&lt;script&gt;alert(1)" in text
         assert "<script>alert" not in text and "<img" not in text.partition("<main")[2]
 
@@ -261,8 +258,8 @@ def test_an_agent_that_only_code_defines_has_no_history(alice_of_the_code: Api) 
     paula = Visitor("paula")
     for page in ("history", "compare"):
         answer = paula.get(page_of_answers(page))
-        assert (answer.status_code, "as its code defines it" in words_of(answer)) == (200, True)
-    assert paula.get(page_of_answers("publish")).status_code == 404
+        assert (answer.status, "as its code defines it" in answer.words) == (200, True)
+    assert paula.get(page_of_answers("publish")).status == 404
 
 
 def test_a_first_override_is_compared_with_the_code(alice_of_the_code: Api) -> None:
@@ -272,14 +269,14 @@ def test_a_first_override_is_compared_with_the_code(alice_of_the_code: Api) -> N
     assert [side.title for side in compared.context["sides"]] == ["The code", "Version 1"]
     shown = paula.get(page_of_answers("publish"))
     assert fields_on(shown)["Instructions"] == [("", "changed")]
-    assert "Takes precedence over the code of this agent." in words_of(shown)
+    assert "Takes precedence over the code of this agent." in shown.words
 
 
 def test_only_applied_fields_of_an_override_count_as_changes(alice_of_the_code: Api) -> None:
     AGENTS.make(alice_of_the_code, "answers", "code", model={"provider": "other", "name": "other"})
     shown = Visitor("paula").get(page_of_answers("publish"))
     assert fields_on(shown) == {}
-    assert "model is stored but never applied" in words_of(shown)
+    assert "model is stored but never applied" in shown.words
 
 
 def test_a_version_that_was_taken_back_is_called_so_as_in_the_history(cast: Cast, kind: Kind) -> None:
@@ -287,7 +284,7 @@ def test_a_version_that_was_taken_back_is_called_so_as_in_the_history(cast: Cast
     second = str(kind.save(cast.alice)["latestVersionId"])
     kind.publish(cast.alice, "writer", second)
     kind.publish(cast.alice, "writer", first)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     seen = paula.get(page_of(kind, "compare"), **{"from": first, "to": second})
     assert seen.markup.count("Taken back</span>") == 1 and "Draft</span>" not in seen.markup
     assert "Taken back</span>" in paula.get(page_of(kind, "history")).markup

@@ -17,7 +17,7 @@ from tests.conftest import Cast
 from tests.support.api import Kind
 from tests.support.comments import say
 from tests.support.served import published_agent
-from tests.support.window import Window, page_of
+from tests.support.studio import Visitor, page_of
 from versioning.domain.access import Right
 
 
@@ -58,7 +58,7 @@ def test_a_capability_is_asked_about_resources_with_its_rows_and_has_a_button_el
     made = kind.make(cast.alice, "writer")
     kind.publish(cast.alice, "writer", made["latestVersionId"])
     draft = kind.save(cast.alice, "writer", "more words")
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     plain = alice.get(page_of(kind, "publish")).markup
     assert (notes.asked, "It has notes." in plain, plain.count("Schedule…")) == ([], False, 2)
     say(cast.alice, draft, kind)
@@ -68,7 +68,7 @@ def test_a_capability_is_asked_about_resources_with_its_rows_and_has_a_button_el
 
 def test_further_capabilities_take_no_further_statement(cast: Cast, notes: Notes) -> None:
     published_agent(cast.alice, "writer")
-    alice, page = Window.of("alice"), "/studio/versioning/agent/writer/history/"
+    alice, page = Visitor("alice"), "/studio/versioning/agent/writer/history/"
 
     def statements() -> int:
         alice.get(page)
@@ -95,7 +95,7 @@ def test_without_the_page_or_the_right_a_capability_is_not_asked(cast: Cast, kin
     ]
     REGISTERED.extend(more)
     try:
-        assert Window.of("edgar").get(page_of(kind, "change")).status == 200
+        assert Visitor("edgar").get(page_of(kind, "change")).status == 200
     finally:
         for extension in more:
             REGISTERED.remove(extension)

@@ -10,7 +10,7 @@ from tests.support.calls import make_history
 from tests.support.people import give_role
 from tests.support.rollouts import arm, started, with_draft
 from tests.support.served import published_agent, published_block, reference
-from tests.support.window import KINDS, Window, page_of
+from tests.support.studio import KINDS, Visitor, page_of
 
 ASKING = ("unpublish", "discard", "delete")
 
@@ -21,7 +21,7 @@ def record(cast: Cast, kind: Kind) -> dict[str, Any]:
 
 def test_unpublishing_stops_serving_and_retains_every_version(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert "still get" not in paula.get(page_of(kind, "unpublish")).text
     stable = {"versionId": history.published, "released": True}
     assert cast.alice.put(kind.url("writer", "labels", "stable"), stable).status == 200
@@ -36,7 +36,7 @@ def test_unpublishing_stops_serving_and_retains_every_version(cast: Cast, kind: 
 
 def test_deleting_shows_what_is_deleted_and_returns_to_the_list(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     asked = paula.get(page_of(kind, "delete"))
     assert "4 versions and all labels" in asked.text and "Type the id “writer” to confirm" in asked.text
     wrong: list[dict[str, str]] = [{}, {"typed_id": "written"}]
@@ -51,7 +51,7 @@ def test_deleting_shows_what_is_deleted_and_returns_to_the_list(cast: Cast, kind
 def test_discarding_deletes_the_versions_since_the_publication(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.save(cast.edgar, "writer", "more words", changeMessage="Say more")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     asked = edgar.get(page_of(kind, "discard"))
     assert "Version 5 , saved by you : Say more" in asked.text and "Version 4 , saved by alice" in asked.text
     assert "Version 3" not in asked.text and "Auto-saved" not in asked.text
@@ -64,7 +64,7 @@ def test_discarding_deletes_the_versions_since_the_publication(cast: Cast, kind:
 def test_discarding_without_a_publication_goes_back_one_version(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     kind.save(cast.edgar, "writer", "two")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     edgar.confirm(page_of(kind, "discard"))
     assert record(cast, kind)[kind.text] == "one"
     refused = edgar.confirm(page_of(kind, "discard"))
@@ -76,14 +76,14 @@ def test_discarding_is_refused_if_a_version_has_a_label(cast: Cast, kind: Kind) 
     history = make_history(kind, cast.alice)
     cast.alice.put(kind.url("writer", "labels", "next"), {"versionId": history.draft})
     kind.save(cast.edgar, "writer", "more words")
-    refused = Window.of("edgar").confirm(page_of(kind, "discard"))
+    refused = Visitor("edgar").confirm(page_of(kind, "discard"))
     assert (refused.status, "“next”" in refused.text) == (400, True)
     assert len(kind.versions(cast.alice)) == 5
 
 
 def test_a_stale_confirmation_names_the_other_author_and_does_nothing(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for page in ASKING:
         tag = paula.get(page_of(kind, page)).field("tag")
         kind.save(cast.edgar, "writer", f"words before {page}")
@@ -97,13 +97,13 @@ def test_a_stale_confirmation_names_the_other_author_and_does_nothing(cast: Cast
 
 def test_a_confirmation_page_needs_the_right_of_its_action(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    tag, before = Window.of("alice").get(page_of(kind, "delete")).field("tag"), record(cast, kind)
+    tag, before = Visitor("alice").get(page_of(kind, "delete")).field("tag"), record(cast, kind)
     for name, statuses in [
         ("edgar", [403, 200, 403]),
         ("vera", [403, 403, 403]),
         ("charlie", [404, 404, 404]),
     ]:
-        window = Window.of(name)
+        window = Visitor(name)
         assert [window.get(page_of(kind, page)).status for page in ASKING] == statuses
         refused = [page for page, status in zip(ASKING, statuses, strict=True) if status != 200]
         assert all(window.post(page_of(kind, page), tag=tag).status in {403, 404} for page in refused)
@@ -114,7 +114,7 @@ def test_the_menu_offers_the_actions_that_the_role_allows(cast: Cast, kind: Kind
     make_history(kind, cast.alice)
     all_of_them = [*ASKING, "visibility"] if kind is AGENTS else [*ASKING]
     for name, offered in (("paula", all_of_them), ("edgar", ["discard"]), ("vera", [])):
-        links = Window.of(name).get(page_of(kind, "usage")).links
+        links = Visitor(name).get(page_of(kind, "usage")).links
         assert [page for page in (*ASKING, "visibility") if page_of(kind, page) in links] == offered
 
 
@@ -123,7 +123,7 @@ def test_dependents_are_named_and_hidden_ones_are_counted(cast: Cast) -> None:
     published_agent(cast.paula, "lead", agents={"writer": {}}, name="Lead")
     published_agent(cast.charlie, "foreign", agents={"writer": {}}, workspaceId="elsewhere")
     for page in ("unpublish", "delete", "visibility"):
-        text = Window.of("paula").get(page_of(AGENTS, page)).text
+        text = Visitor("paula").get(page_of(AGENTS, page)).text
         assert "2 published agents refer to it" in text and "Lead" in text
         assert "And 1 agent in workspaces that you may not see" in text
         assert "foreign" not in text
@@ -133,7 +133,7 @@ def test_further_dependents_are_behind_a_link(cast: Cast) -> None:
     published_agent(cast.paula)
     for number in range(51):
         published_agent(cast.paula, f"u{number:02}", agents={"writer": {}})
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     asked = paula.get(page_of(AGENTS, "delete"))
     assert "51 published agents refer to it" in asked.text and "and 1 more" in asked.text
     [rest] = {link for link in asked.links if "page=2" in link}
@@ -147,17 +147,17 @@ def test_dependents_of_a_block_are_listed_by_published_version_and_draft(cast: C
     published_block(cast.paula, "tone", "Warm.")
     published_agent(cast.paula, "lead", [reference("tone")], name="Lead")
     AGENTS.make(cast.edgar, "drafted", [reference("tone")], name="Drafted")  # type: ignore[arg-type]
-    text = Window.of("edgar").get(page_of(PROMPT_BLOCKS, "usage", "tone")).text
+    text = Visitor("edgar").get(page_of(PROMPT_BLOCKS, "usage", "tone")).text
     live, drafted = text.split("In what was saved last")
     assert "Lead" in live and "Drafted" not in live
     assert "Lead" in drafted and "Drafted" in drafted
-    seen = Window.of("vera").get(page_of(PROMPT_BLOCKS, "usage", "tone")).text
+    seen = Visitor("vera").get(page_of(PROMPT_BLOCKS, "usage", "tone")).text
     assert "Lead" in seen and "Drafted" not in seen and "saved last" not in seen
 
 
 def test_an_agent_is_made_public_and_private_again(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for visibility in ("public", "private"):
         asked = paula.get(page_of(AGENTS, "visibility"))
         assert f"Make {visibility}?" in asked.text
@@ -165,13 +165,13 @@ def test_an_agent_is_made_public_and_private_again(cast: Cast) -> None:
         assert record(cast, AGENTS)["visibility"] == visibility
     assert len(AGENTS.versions(cast.alice)) == 4
     PROMPT_BLOCKS.make(cast.alice)
-    assert Window.of("alice").get(page_of(PROMPT_BLOCKS, "visibility")).status == 404
+    assert Visitor("alice").get(page_of(PROMPT_BLOCKS, "visibility")).status == 404
 
 
 def test_deleting_a_code_defined_agent_deletes_only_the_override(cast: Cast, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     give_role("paula", "default", "publisher")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for page in (*ASKING, "visibility"):
         assert paula.get(page_of(AGENTS, page, "answers")).status == 404
     override = {"id": "answers", "instructions": "other", "autoPublish": True}
@@ -186,7 +186,7 @@ def test_deleting_a_code_defined_agent_deletes_only_the_override(cast: Cast, set
 
 def test_what_is_not_live_is_deleted_without_its_id(cast: Cast, kind: Kind) -> None:
     kind.make(cast.paula)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     asked = paula.get(page_of(kind, "delete"))
     assert "to confirm" not in asked.text
     paula.post(page_of(kind, "delete"), tag=asked.field("tag"))
@@ -196,7 +196,7 @@ def test_what_is_not_live_is_deleted_without_its_id(cast: Cast, kind: Kind) -> N
 def test_a_running_rollout_is_named_before_something_is_taken_down(cast: Cast, kind: Kind) -> None:
     _live, draft = with_draft(cast.alice, kind)
     started(cast.paula, kind, arm(draft))
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     for page in ("delete", "unpublish"):
         asked = paula.get(page_of(kind, page))
         assert "A rollout is running. Stop it first." in asked.text and "disabled" in asked.markup

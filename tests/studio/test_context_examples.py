@@ -16,7 +16,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import undone
 from tests.support.people import give_role, key_of, person
 from tests.support.served import published_agent, published_block, text
-from tests.support.window import Seen, Window, page_of
+from tests.support.studio import PageResponse, Visitor, page_of
 from versioning.domain.access import Role
 
 GOLD = {"given.tier": "gold", "given.customer.name": "Ada"}
@@ -35,10 +35,10 @@ def greeting(cast: Cast, kind: Kind) -> Kind:
     return kind
 
 
-def send(name: str, kind: Kind, do: str, resource_id: str = "writer", **typed: str) -> Seen:
+def send(name: str, kind: Kind, do: str, resource_id: str = "writer", **typed: str) -> PageResponse:
     """Press a button of the form on the preview page."""
     fields = {key.replace("__", "."): value for key, value in typed.items()}
-    return Window.of(name).post(page_of(kind, "context", resource_id), do=do, **fields)
+    return Visitor(name).post(page_of(kind, "context", resource_id), do=do, **fields)
 
 
 def chosen_one(example: str, revision: int = 1) -> dict[str, str]:
@@ -54,13 +54,12 @@ def keep(kind: Kind, example: str = "Gold customer", by: str = "edgar", **typed:
 
 
 def offered(name: str, kind: Kind, page: str = "preview", resource_id: str = "writer") -> list[str]:
-    """Return the names of the examples that a page offers."""
-    markup = Window.of(name).get(page_of(kind, page, resource_id)).markup
+    markup = Visitor(name).get(page_of(kind, page, resource_id)).markup
     chooser = re.search(r'<select[^>]*name="example".*?</select>', markup, re.DOTALL)
     return [unescape(one) for one in re.findall(r'value="\d+"[^>]*>(.*?)<', chooser[0])] if chooser else []
 
 
-def assembled(seen: Seen) -> str:
+def assembled(seen: PageResponse) -> str:
     """Return the text of the instructions on a page."""
     found = re.search(r'aria-label="The assembled text">\n(.*?)</pre>', seen.markup, re.DOTALL)
     assert found is not None, seen.text
@@ -71,12 +70,12 @@ def test_an_example_is_saved_and_fills_in_the_fields_on_every_page(greeting: Kin
     example = keep(greeting)
     assert json.loads(Example.objects.get().context_json) == {"tier": "gold", "customer": {"name": "Ada"}}
     assert offered("paula", greeting) == offered("paula", greeting, "change") == ["Gold customer"]
-    seen = Window.of("paula").get(page_of(greeting, "preview"), example=example)
+    seen = Visitor("paula").get(page_of(greeting, "preview"), example=example)
     assert assembled(seen) == "Draft: gold Ada"
     assert seen.field("given.customer.name") == "Ada"
     none = send("paula", greeting, "load", example="", **GOLD)
     assert assembled(none) == "Draft: {{ tier }} you"
-    again = Window.of("paula").get(page_of(greeting, "context"), example=example)
+    again = Visitor("paula").get(page_of(greeting, "context"), example=example)
     assert json.loads(again.markup)["context"] == {"tier": "gold", "customer": {"name": "Ada"}}
 
 
@@ -95,10 +94,10 @@ def test_an_example_is_saved_over_renamed_and_deleted(greeting: Kind) -> None:
 def test_readers_of_drafts_see_examples_and_editors_change_them(cast: Cast, greeting: Kind) -> None:
     chosen = chosen_one(keep(greeting))
     assert offered("vera", greeting) == []
-    assert "Gold" not in Window.of("vera").get(page_of(greeting, "preview"), example=chosen["example"]).markup
+    assert "Gold" not in Visitor("vera").get(page_of(greeting, "preview"), example=chosen["example"]).markup
     pages = [page_of(greeting, "context"), page_of(greeting, "preview"), page_of(greeting, "change")]
-    assert Window.of("vera").get(pages[0], example=chosen["example"]).status == 404
-    assert {Window.of("charlie").get(page, example=chosen["example"]).status for page in pages} == {404}
+    assert Visitor("vera").get(pages[0], example=chosen["example"]).status == 404
+    assert {Visitor("charlie").get(page, example=chosen["example"]).status for page in pages} == {404}
     for do in ("save", "save_as", "rename", "delete"):
         typed = {**chosen, "example_name": "Mine", "given.tier": "tin"}
         assert send("vera", greeting, do, **typed).status in {400, 403}
@@ -115,10 +114,10 @@ def test_non_members_see_no_examples_or_draft_placeholders_of_a_public_agent(cas
     AGENTS.save(cast.alice, "writer", [text("{{ tier }} {{ secret_plan }}")])
     chosen = chosen_one(keep(AGENTS, given__tier="gold"))
     for page in ("preview", "try", "change"):
-        seen = Window.of("charlie").get(page_of(AGENTS, page), example=chosen["example"])
+        seen = Visitor("charlie").get(page_of(AGENTS, page), example=chosen["example"])
         assert seen.status == 200
         assert not any(word in seen.markup for word in ("Gold customer", 'value="gold"', "secret_plan"))
-    assert Window.of("charlie").get(page_of(AGENTS, "context"), example=chosen["example"]).status == 404
+    assert Visitor("charlie").get(page_of(AGENTS, "context"), example=chosen["example"]).status == 404
     for do in ("save", "save_as", "rename", "delete"):
         answer = send("charlie", AGENTS, do, **chosen, example_name="Mine", given__tier="tin")
         assert answer.status in {400, 403}
@@ -128,7 +127,7 @@ def test_non_members_see_no_examples_or_draft_placeholders_of_a_public_agent(cas
 def test_an_example_can_be_used_only_on_its_own_resource(cast: Cast, greeting: Kind) -> None:
     example = keep(greeting)
     greeting.make(cast.charlie, "theirs")
-    assert Window.of("charlie").get(page_of(greeting, "context", "theirs"), example=example).status == 404
+    assert Visitor("charlie").get(page_of(greeting, "context", "theirs"), example=example).status == 404
     answer = send("charlie", greeting, "delete", "theirs", **chosen_one(example))
     assert answer.status == 400 and Example.objects.count() == 1
     other = PROMPT_BLOCKS if greeting is AGENTS else AGENTS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cast
-from tests.support.window import Window
+from tests.support.studio import Visitor
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted(path for path in ROOT.glob("*/**/templates/**/*.html") if "/.venv/" not in str(path))
@@ -35,4 +35,4 @@ def test_every_control_for_text_has_a_direction() -> None:
 
 @pytest.mark.parametrize("address", ["/studio/versioning/agent/", "/studio/activity/"])
 def test_the_filters_of_a_list_have_a_direction(cast: Cast, address: str) -> None:
-    assert without_direction(Window.of("edgar").get(address).markup) == []
+    assert without_direction(Visitor("edgar").get(address).markup) == []

@@ -9,14 +9,13 @@ from contextlib import ExitStack
 from functools import partial
 from threading import Barrier
 
-import httpx2
 import pytest
 
 from studio.examples import MAX_EXAMPLES
 from tests.support.api import PROMPT_BLOCKS
-from tests.support.browsing import sign_in, visiting
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service, running_service
+from tests.support.studio import RemoteVisitor, visiting
 from tests.support.studio_cast import PASSWORD, make_cast
 
 pytestmark = pytest.mark.postgresql
@@ -41,20 +40,18 @@ def api(service: Service) -> Iterator[RemoteApi]:
 
 
 @pytest.fixture(scope="module")
-def visitors(service: Service, api: RemoteApi) -> Iterator[list[httpx2.Client]]:
+def visitors(service: Service, api: RemoteApi) -> Iterator[list[RemoteVisitor]]:
     """Three members of acme who may save, signed in."""
     with ExitStack() as stack:
         found = [stack.enter_context(visiting(service.url)) for _ in PEOPLE]
         for visitor, name in zip(found, PEOPLE, strict=True):
-            assert sign_in(visitor, name, PASSWORD)
+            assert visitor.sign_in(name, PASSWORD)
         yield found
 
 
-def keep(visitor: httpx2.Client, block: str, name: str) -> int:
-    """Save an example and return the status."""
-    token = visitor.cookies["csrftoken"]
-    typed = {"do": "save_as", "example_name": name, "context": "{}", "csrfmiddlewaretoken": token}
-    return visitor.post(CONTEXT.format(block), data=typed).status_code
+def keep(visitor: RemoteVisitor, block: str, name: str) -> int:
+    typed = {"do": "save_as", "example_name": name, "context": "{}"}
+    return visitor.post(CONTEXT.format(block), typed).status
 
 
 def at_once(*acts: Callable[[], int]) -> Counter[int]:
@@ -69,15 +66,15 @@ def at_once(*acts: Callable[[], int]) -> Counter[int]:
         return Counter(pool.map(act, acts))
 
 
-def offered(visitor: httpx2.Client, block: str) -> int:
+def offered(visitor: RemoteVisitor, block: str) -> int:
     """Return how many examples the preview page offers."""
-    page = visitor.get(f"/studio/versioning/promptblock/{block}/preview/").text
+    page = visitor.get(f"/studio/versioning/promptblock/{block}/preview/").markup
     chooser = page.partition("data-example>")[2].partition("</select>")[0]
     return chooser.count('<option value="') - 1 if chooser else 0
 
 
 def test_only_one_of_several_concurrent_saves_gets_a_name(
-    api: RemoteApi, visitors: list[httpx2.Client]
+    api: RemoteApi, visitors: list[RemoteVisitor]
 ) -> None:
     PROMPT_BLOCKS.make(api, "named")
     for number in range(ROUNDS):
@@ -86,7 +83,7 @@ def test_only_one_of_several_concurrent_saves_gets_a_name(
     assert offered(visitors[0], "named") == ROUNDS
 
 
-def test_concurrent_saves_do_not_exceed_the_limit(api: RemoteApi, visitors: list[httpx2.Client]) -> None:
+def test_concurrent_saves_do_not_exceed_the_limit(api: RemoteApi, visitors: list[RemoteVisitor]) -> None:
     PROMPT_BLOCKS.make(api, "full")
     for number in range(MAX_EXAMPLES - 1):
         assert keep(visitors[0], "full", f"Example {number}") == 200
@@ -97,7 +94,7 @@ def test_concurrent_saves_do_not_exceed_the_limit(api: RemoteApi, visitors: list
 
 
 def test_saving_an_example_while_its_resource_is_deleted_is_refused(
-    api: RemoteApi, visitors: list[httpx2.Client]
+    api: RemoteApi, visitors: list[RemoteVisitor]
 ) -> None:
     for _number in range(ROUNDS):
         PROMPT_BLOCKS.make(api, "going")

@@ -15,7 +15,7 @@ from tests.schedules.conftest import ahead, scheduled
 from tests.support.api import AGENTS, Kind
 from tests.support.people import give_role
 from tests.support.reviews import ask, reference, require_approvals, say
-from tests.support.window import Window, page_of
+from tests.support.studio import Visitor, page_of
 from versioning.models import caller_for
 
 HOME, BELL = "/studio/", "/studio/notifications/"
@@ -27,7 +27,7 @@ class Page:
     """What a person sees on a page with what is for them."""
 
     def __init__(self, name: str, address: str = HOME) -> None:
-        seen = Window.of(name).get(address)
+        seen = Visitor(name).get(address)
         self.markup, self.text, self.links = seen.markup, seen.text, seen.links
         self.groups = [key for key in GROUPS.findall(seen.markup) if key != "news"]
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from itertools import cycle
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.calls import make_history, undone
 from tests.support.people import give_role, person
-from tests.support.studio import workspace_page
-from tests.support.window import Seen, Window, distinct_routes, page_of
+from tests.support.studio import PageResponse, Visitor, distinct_routes, page_of, workspace_page
 from versioning.models import Membership
 
 PASSWORD = "a long enough password"
@@ -38,10 +35,10 @@ def test_every_page_is_for_members_who_are_signed_in(cast: Cast) -> None:
     assert len(ADDRESSES) > 50
     person("nora")
     User.objects.filter(username="nora").update(is_staff=True)
-    stranger, nora = Client(), Window.of("nora")
+    stranger, nora = Visitor(), Visitor("nora")
     for address in ADDRESSES:
         answer = stranger.get(address)
-        asked = (answer.status_code, answer.headers.get("Location"))
+        asked = (answer.status, answer.headers.get("Location"))
         assert asked == (302, f"/studio/login/?next={address}"), address
         assert nora.get(address).status == 302, address
 
@@ -51,12 +48,13 @@ def test_the_content_security_policy_applies_only_to_the_studio(cast: Cast) -> N
     docs = cast.alice.get("/docs").headers["Content-Security-Policy"]
     assert "script-src 'self' 'sha256-" in docs and "unsafe" not in docs
     assert "camera=()" in cast.alice.get("/stored/agents").headers["Permissions-Policy"]
-    for refused in (Client().trace("/api/me"), Client(headers={"host": "elsewhere.example"}).get("/api/me")):
+    elsewhere = Visitor(headers={"host": "elsewhere.example"})
+    for refused in (Visitor().client.trace("/api/me"), elsewhere.get("/api/me").response):
         assert (refused["X-Frame-Options"], refused["X-Content-Type-Options"]) == ("DENY", "nosniff")
 
 
 def test_leaving_the_last_workspace_ends_the_access_at_the_next_request(cast: Cast) -> None:
-    vera, page = Window.of("vera"), "/studio/name/"
+    vera, page = Visitor("vera"), "/studio/name/"
     assert vera.get(page).status == 200
     Membership.objects.filter(user__username="vera").delete()
     assert vera.get(page).status == 302
@@ -76,11 +74,11 @@ def test_only_members_can_sign_in_and_others_see_the_reason(cast: Cast) -> None:
             for user in User.objects.filter(username__in=("edgar", "nora")):
                 user.set_password(PASSWORD)
                 user.save()
-            answer = Client().post("/studio/login/", {"username": name, "password": password})
+            answer = Visitor().post("/studio/login/", {"username": name, "password": password})
             if says is None:
-                assert (answer.status_code, answer.headers["Location"]) == (302, "/studio/")
+                assert (answer.status, answer.headers["Location"]) == (302, "/studio/")
             else:
-                assert answer.status_code == 200 and says in answer.content.decode()
+                assert answer.status == 200 and says in answer.markup
 
 
 def test_signing_in_redirects_to_the_requested_page_of_the_studio_only(cast: Cast) -> None:
@@ -89,7 +87,7 @@ def test_signing_in_redirects_to_the_requested_page_of_the_studio_only(cast: Cas
     edgar.save()
     form = {"username": "edgar", "password": PASSWORD}
     led = {
-        wanted: Client().post(f"/studio/login/?next={wanted}", form).headers["Location"]
+        wanted: Visitor().post(f"/studio/login/?next={wanted}", form).headers["Location"]
         for wanted in ("/studio/versioning/agent/", "https://elsewhere.example/")
     }
     assert list(led.values()) == ["/studio/versioning/agent/", "/studio/"]
@@ -97,7 +95,7 @@ def test_signing_in_redirects_to_the_requested_page_of_the_studio_only(cast: Cas
 
 def test_unreadable_resources_look_like_missing_ones(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice, "secret")
-    charlie = Window.of("charlie")
+    charlie = Visitor("charlie")
     for page in ("change", "history", "preview", "usage", "delete"):
         seen = [charlie.get(page_of(kind, page, name)) for name in ("secret", "missing")]
         assert [answer.status for answer in seen] == [404, 404]
@@ -105,13 +103,13 @@ def test_unreadable_resources_look_like_missing_ones(cast: Cast, kind: Kind) -> 
 
 
 def test_the_root_urls_redirect_to_the_studio(db: None) -> None:
-    assert [Client().get(address).headers["Location"] for address in ("/", "/studio")] == ["/studio/"] * 2
+    assert [Visitor().get(address).headers["Location"] for address in ("/", "/studio")] == ["/studio/"] * 2
 
 
 def test_the_bare_url_of_a_resource_redirects_to_its_edit_page(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "policies/refunds")
     address = page_of(kind, "change", "policies/refunds")
-    seen = Window.of("alice").get(address.removesuffix("change/"))
+    seen = Visitor("alice").get(address.removesuffix("change/"))
     assert (seen.status, seen.headers["Location"]) == (302, address)
 
 
@@ -119,20 +117,20 @@ def test_every_id_has_its_pages(cast: Cast, kind: Kind) -> None:
     pages = cycle(("change", "history", "usage"))
     for resource_id in ("ünï/cödé", "a?b#c", "a%2Fb", "a_2Fb", "add", "quote'\"<b>"):
         kind.make(cast.alice, resource_id)
-        seen = Window.of("alice").get(page_of(kind, next(pages), resource_id))
+        seen = Visitor("alice").get(page_of(kind, next(pages), resource_id))
         assert (seen.status, resource_id in seen.text) == (200, True)
 
 
 def test_only_tabs_that_the_reader_may_open_are_shown(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     for name, some in (("edgar", True), ("vera", False)):
-        window = Window.of(name)
+        window = Visitor(name)
         links = window.get(page_of(kind, "usage")).links
         assert (page_of(kind, "history") in links) == (page_of(kind, "compare") in links) == some
         assert all(window.get(link).status == 200 for link in {*links} if "/writer/" in link)
 
 
-def rows_of_tabs(seen: Seen) -> list[tuple[list[str], list[str]]]:
+def rows_of_tabs(seen: PageResponse) -> list[tuple[list[str], list[str]]]:
     """Return the titles in the rows of tabs on a page, each with those in the menu at its end."""
     found = re.findall(r'<nav class="tabs[^>]*data-links>(.*?)</nav>', seen.markup, re.DOTALL)
     split = [row.partition("<details") for row in found]
@@ -145,7 +143,7 @@ def rows_of_tabs(seen: Seen) -> list[tuple[list[str], list[str]]]:
 def test_no_page_has_more_than_five_tabs(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     for name in ("alice", "root"):  # admins and superusers have the most
-        window = Window.of(name)
+        window = Visitor(name)
         for page in (page_of(kind, "usage"), workspace_page("activity"), workspace_page("members")):
             for shown, more in rows_of_tabs(window.get(page)):
                 assert 0 < len(shown) + bool(more) <= 5, (name, page, shown, more)
@@ -153,7 +151,7 @@ def test_no_page_has_more_than_five_tabs(cast: Cast, kind: Kind) -> None:
 
 def test_tabs_without_a_place_are_in_a_menu_named_like_the_page_if_it_is_there(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     edit = alice.get(page_of(AGENTS, "change"))
     [(shown, more)] = rows_of_tabs(edit)
     assert [one.strip() for one in shown] == ["Edit", "History", "Preview", "Try"]
@@ -169,7 +167,7 @@ BARS = (["Reviews", "Releases", "Calendar", "Datasets"], ["Gates", "Activity", "
 
 def test_the_menu_of_the_bar_has_a_title_on_every_page(cast: Cast) -> None:
     for address in ("/studio/account/", "/studio/", "/studio/versioning/agent/add/"):
-        assert '<span data-title="More">' in Window.of("alice").get(address).markup
+        assert '<span data-title="More">' in Visitor("alice").get(address).markup
 
 
 def test_the_administration_of_a_workspace_is_below_settings(cast: Cast) -> None:
@@ -179,7 +177,7 @@ def test_the_administration_of_a_workspace_is_below_settings(cast: Cast) -> None
         ("edgar", BARS, ["Review policy"]),
         ("vera", (["Activity"], []), None),
     ):
-        window = Window.of(name)
+        window = Visitor(name)
         seen = window.get(workspace_page("activity"))
         assert rows_of_tabs(seen) == [own], name
         if below is not None:
@@ -190,8 +188,7 @@ def test_the_administration_of_a_workspace_is_below_settings(cast: Cast) -> None
 
 def test_a_form_of_an_outdated_page_is_refused_with_advice(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
-    strict = Window(Client(enforce_csrf_checks=True))
-    strict.client.force_login(User.objects.get(username="alice"))
+    strict = Visitor("alice", enforce_csrf_checks=True)
     seen = strict.post(page_of(kind, "delete"), tag="*")
     assert (seen.status, "is kept in this browser" in seen.text) == (403, True)
     assert cast.alice.get(kind.url("writer"), status="draft").status == 200
@@ -204,21 +201,21 @@ def test_a_form_of_an_outdated_page_is_refused_with_advice(cast: Cast, kind: Kin
 def test_a_form_without_cookies_or_from_elsewhere_is_refused_with_the_reason(
     cast: Cast, headers: dict[str, str], says: str
 ) -> None:
-    client = Client(enforce_csrf_checks=True, headers=headers)
+    client = Visitor(enforce_csrf_checks=True, headers=headers)
     if headers:
-        client.force_login(User.objects.get(username="alice"))
+        client.client.force_login(User.objects.get(username="alice"))
     answer = client.post("/studio/tour/")
-    assert answer.status_code == 403 and says in answer.content.decode()
+    assert answer.status == 403 and says in answer.markup
 
 
 def test_an_address_without_a_page_is_a_page_to_a_browser_and_json_elsewhere(cast: Cast) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-    for client in (Client(), Window.of("edgar").client):
-        answer: Any = client.get("/nowhere", headers=browser)
-        assert (answer.status_code, "Page not found" in answer.content.decode()) == (404, True)
+    for client in (Visitor(), Visitor("edgar")):
+        answer = client.get("/nowhere", headers=browser)
+        assert (answer.status, "Page not found" in answer.markup) == (404, True)
         for address, headers in (("/nowhere", {}), ("/api/nowhere", browser)):
             answer = client.get(address, headers=headers)
-            assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/json")
+            assert (answer.status, answer.headers["Content-Type"]) == (404, "application/json")
 
 
 def test_a_server_error_is_a_page_in_the_studio_and_json_elsewhere(
@@ -226,7 +223,7 @@ def test_a_server_error_is_a_page_in_the_studio_and_json_elsewhere(
 ) -> None:
     kind.make(cast.alice)
     monkeypatch.setattr("versioning.editor.collection.Collection.dependents", None)
-    seen = Window.of("alice").get(page_of(kind, "usage"))
+    seen = Visitor("alice", raise_request_exception=False).get(page_of(kind, "usage"))
     assert (seen.status, "Its log says what" in seen.text) == (500, True)
     answer = cast.alice.get(kind.url("writer", "dependents"))
     assert (answer.status, answer.code) == (500, "server_error")

@@ -17,17 +17,17 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.override_files import Folder
 from tests.support.people import give_role
-from tests.support.window import KINDS, Seen, Window, page_of
+from tests.support.studio import KINDS, PageResponse, Visitor, page_of
 
 HOME = "/studio/"
 
 
-def home(name: str) -> Seen:
+def home(name: str) -> PageResponse:
     """Return a person's home page."""
-    return Window.of(name).get(HOME)
+    return Visitor(name).get(HOME)
 
 
-def section(seen: Seen, heading: str) -> str:
+def section(seen: PageResponse, heading: str) -> str:
     """Return the text of a section of a home page; what is for a person has several, `for-you-<key>`."""
     found = re.search(rf'<section[^>]*aria-labelledby="{heading}".*?</section>', seen.markup, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split()) if found else ""
@@ -75,7 +75,7 @@ def test_the_home_page_shows_some_waiting_drafts_and_a_link_to_all(cast: Cast, k
 def test_recently_opened_or_edited_resources_are_listed_once_latest_first(cast: Cast, history: Kind) -> None:
     kind = history
     kind.make(cast.alice, "other")
-    window = Window.of("edgar")
+    window = Visitor("edgar")
     assert "Writer" not in section(home("edgar"), "recent")  # it is among their drafts, at the top
     kind.publish(cast.alice, "writer", kind.versions(cast.alice)[0]["id"])
     assert re.findall(r"Writer .*? writer · (\w+)", section(home("edgar"), "recent")) == ["edited"]
@@ -92,9 +92,9 @@ def test_recently_opened_or_edited_resources_are_listed_once_latest_first(cast: 
 def test_only_the_latest_opened_pages_are_remembered_and_no_background_requests(
     cast: Cast, kind: Kind
 ) -> None:
-    vera, names = Window.of("vera"), [f"r{number}." for number in range(MAX_REMEMBERED + 2)]
+    vera, names = Visitor("vera"), [f"r{number}." for number in range(MAX_REMEMBERED + 2)]
     insert_resources(kind, names)
-    vera.client.get(page_of(kind, "change", names[-1]), headers={"X-Live": "1"})
+    vera.get(page_of(kind, "change", names[-1]), headers={"X-Live": "1"})
     assert not Preferences.objects.filter(user__username="vera").exists()
     earlier = [
         (timezone.now() - datetime.timedelta(minutes=ago)).isoformat() for ago in range(MAX_REMEMBERED)
@@ -110,7 +110,7 @@ def test_only_the_latest_opened_pages_are_remembered_and_no_background_requests(
 
 def test_the_home_page_drops_resources_that_became_unreadable(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "secret", name="Secret")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     edgar.get(page_of(kind, "change", "secret"))
     edgar.post(page_of(kind, "star", "secret"), starred="yes")
     seen = edgar.get(HOME)
@@ -125,7 +125,7 @@ def test_the_home_page_drops_resources_that_became_unreadable(cast: Cast, kind: 
 
 
 def test_starred_resources_are_listed_newest_first(cast: Cast) -> None:
-    vera = Window.of("vera")
+    vera = Visitor("vera")
     for kind in (AGENTS, PROMPT_BLOCKS):
         kind.make(cast.alice, autoPublish=True, name=kind.list_key)
         vera.post(page_of(kind, "star"), starred="yes")
@@ -136,7 +136,7 @@ def test_starred_resources_are_listed_newest_first(cast: Cast) -> None:
 
 def test_actions_on_a_deleted_resource_with_the_same_id_are_not_recent(cast: Cast, kind: Kind) -> None:
     kind.publish(cast.alice, "writer", kind.make(cast.edgar)["latestVersionId"])
-    Window.of("paula").get(page_of(kind, "change"))
+    Visitor("paula").get(page_of(kind, "change"))
     assert "edited" in section(home("edgar"), "recent") and "opened" in section(home("paula"), "recent")
     assert cast.alice.delete(kind.url("writer"), if_match="*").status == 200
     kind.make(cast.alice, "writer", name="Namesake")
@@ -146,13 +146,12 @@ def test_actions_on_a_deleted_resource_with_the_same_id_are_not_recent(cast: Cas
 WAITING = "/studio/waiting/"
 
 
-def lines(seen: Seen) -> list[str]:
-    """Return the drafts on the page, a line each."""
+def lines(seen: PageResponse) -> list[str]:
     found = re.findall(r'<li class="draft".*?</li>', seen.markup, re.DOTALL)
     return [" ".join(re.sub(r"<[^>]+>", " ", one).split()) for one in found]
 
 
-def heading(seen: Seen) -> str:
+def heading(seen: PageResponse) -> str:
     found = re.search(r"<h1>(.*?)</h1>", seen.markup)
     assert found is not None
     return found[1]
@@ -163,7 +162,7 @@ def test_waiting_drafts_of_both_kinds_are_ordered_by_last_change(cast: Cast) -> 
         make_history(kind, cast.alice)
         kind.make(cast.alice, "live", autoPublish=True)
     AGENTS.save(cast.edgar, text="words", description="of edgar", changeMessage="Say it better\n\nAt length")
-    seen = Window.of("paula").get(WAITING)
+    seen = Visitor("paula").get(WAITING)
     agent, block = lines(seen)
     assert heading(seen) == "Waiting to be published · 2"
     assert "Say it better" in agent and "At length" not in agent
@@ -175,7 +174,7 @@ def test_waiting_drafts_of_both_kinds_are_ordered_by_last_change(cast: Cast) -> 
 def test_an_unpublished_resource_waits_only_after_another_save(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
-    paula, history = Window.of("paula"), page_of(kind, "history")
+    paula, history = Visitor("paula"), page_of(kind, "history")
     assert heading(paula.get(WAITING)) == "Waiting to be published · 0"
     assert "Nothing is waiting to be published." in paula.get("/studio/").text
     listed = KINDS[kind].address("changelist")
@@ -197,7 +196,7 @@ def test_an_unpublished_resource_waits_only_after_another_save(cast: Cast, kind:
 def test_a_version_replaced_by_an_older_one_does_not_wait(cast: Cast, kind: Kind) -> None:
     first = kind.make(cast.alice, autoPublish=True)["latestVersionId"]
     second = kind.save(cast.alice, text="worse", autoPublish=True)["latestVersionId"]
-    paula, history = Window.of("paula"), page_of(kind, "history")
+    paula, history = Visitor("paula"), page_of(kind, "history")
     asked = paula.get(page_of(kind, "publish"), version=first)
     assert "This goes back to an older version. Version 2 stays in the history" in asked.text
     kind.publish(cast.paula, "writer", first)
@@ -223,7 +222,7 @@ def test_a_version_replaced_by_an_older_one_does_not_wait(cast: Cast, kind: Kind
 
 def test_a_copy_of_the_live_version_does_not_wait(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     tag = paula.get(page_of(kind, "history")).field("tag")
     paula.post(page_of(kind, "restore", "writer", history.published), tag=tag)
     seen = paula.get(page_of(kind, "history"))
@@ -240,8 +239,8 @@ def test_own_drafts_and_those_of_others_are_counted_separately(cast: Cast, kind:
     for number in range(3):
         kind.make(cast.edgar, f"e{number}")
     kind.make(cast.alice, "a0")
-    assert "All · 4 Mine · 0 Others · 4" in Window.of("paula").get(WAITING).text
-    edgar = Window.of("edgar")
+    assert "All · 4 Mine · 0 Others · 4" in Visitor("paula").get(WAITING).text
+    edgar = Visitor("edgar")
     for whose, number in (("mine", 3), ("others", 1), ("nobody's", 4)):
         seen = edgar.get(WAITING, whose=whose)
         assert len(lines(seen)) == number and "All · 4 Mine · 3 Others · 1" in seen.text
@@ -251,7 +250,7 @@ def test_each_waiting_draft_is_on_exactly_one_page(cast: Cast) -> None:
     for number in range(15):
         for kind in (AGENTS, PROMPT_BLOCKS):
             kind.make(cast.edgar, f"r{number}")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     first, second = (paula.get(WAITING, page=page) for page in ("1", "2"))
     assert [len(lines(one)) for one in (first, second)] == [25, 5]
     assert len({*re.findall('value="([a-zA-Z]+:[^"]*)"', first.markup + second.markup)}) == 30
@@ -260,7 +259,7 @@ def test_each_waiting_draft_is_on_exactly_one_page(cast: Cast) -> None:
 
 def test_editors_choose_waiting_drafts_and_publish_none(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
-    paula, edgar = (Window.of(name).get(WAITING) for name in ("paula", "edgar"))
+    paula, edgar = (Visitor(name).get(WAITING) for name in ("paula", "edgar"))
     assert heading(paula) == heading(edgar) == "Waiting to be published · 1"
     assert lines(paula)[0] == lines(edgar)[0]
     for words, is_for_edgar in (
@@ -276,10 +275,10 @@ def test_waiting_drafts_stand_below_the_names_of_their_workspaces(cast: Cast, ki
     kind.make(cast.alice, "here")
     kind.make(cast.charlie, "there", workspaceId="elsewhere")
     give_role("paula", "elsewhere", "editor")
-    seen = Window.of("paula").get(WAITING)
+    seen = Visitor("paula").get(WAITING)
     found = re.findall(r'<h2[^>]*>(\w+)</h2>|name="chosen" value="\w+:(\w+):', seen.markup)
     assert ["".join(one) for one in found] == ["Elsewhere", "there", "Acme", "here"]
-    assert "Acme" not in Window.of("edgar").get(WAITING).text
+    assert "Acme" not in Visitor("edgar").get(WAITING).text
 
 
 def test_waiting_drafts_of_another_workspace_are_neither_shown_nor_counted(cast: Cast, kind: Kind) -> None:
@@ -288,14 +287,14 @@ def test_waiting_drafts_of_another_workspace_are_neither_shown_nor_counted(cast:
     if kind is AGENTS:
         cast.charlie.post(kind.path, kind.body("public", id="public", visibility="public", autoPublish=True))
         kind.save(cast.charlie, "public", "Secret draft", changeMessage="Secret plan")
-    seen = Window.of("edgar").get(WAITING)
+    seen = Visitor("edgar").get(WAITING)
     assert heading(seen) == "Waiting to be published · 1" and "All · 1" in seen.text
     assert "Secret plan" not in seen.markup and "theirs" not in seen.markup
 
 
 def test_viewers_do_not_see_waiting_drafts(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert edgar.get(WAITING).status == 200
     give_role("edgar", "acme", "viewer")
     seen = edgar.get(WAITING)
@@ -307,7 +306,7 @@ def test_a_draft_over_a_file_waits_like_any_other(cast: Cast, folder: Folder) ->
     made = {"id": "answers", "instructions": "drafted", "workspaceId": "default"}
     assert cast.paula.post(AGENTS.path, made).status == 201
     AGENTS.make(cast.edgar)
-    seen = Window.of("paula").get(WAITING)
+    seen = Visitor("paula").get(WAITING)
     assert heading(seen) == "Waiting to be published · 2"
     assert [("Answers" in line) for line in lines(seen)] == [False, True]
-    assert lines(Window.of("paula").get(WAITING, whose="mine"))[0].count("Answers") == 2
+    assert lines(Visitor("paula").get(WAITING, whose="mine"))[0].count("Answers") == 2

@@ -14,24 +14,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
-from editor_client.shared.arms import Arm
 
-from capabilities.schedules.verbs import Times
 from studio import sites
 from studio.navigation import MainPage
 from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
-from tests.support.calls import make_history, undone
-from tests.support.datasets import add_item, make_dataset
-from tests.support.experiments import make_experiment
-from tests.support.forms import controls
-from tests.support.gates import make_gate
+from tests.support.calls import undone
+from tests.support.honest_requests import make_one_of_everything, page_address, page_values
 from tests.support.people import make_cast
-from tests.support.scorers import make_scorer
-from tests.support.studio import Visitor, words_of, workspace_page
-from tests.support.webhooks import DeliveryFactory, WebhookFactory
-from tests.support.window import Seen, distinct_routes, seen_in
-from versioning.conf import get_editor
+from tests.support.studio import PageResponse, Visitor, controls, distinct_routes, workspace_page
 from versioning.domain.access import Caller
 from versioning.models import ApiKey
 
@@ -81,10 +72,6 @@ def encoded(text: str) -> str:
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
 
 
-def address(route: str, given: dict[str, str]) -> str:
-    return re.sub(r"<(?:\w+:)?(\w+)>", lambda found: encoded(given[found[1]]), route)
-
-
 def variables(route: str) -> list[str]:
     return re.findall(r"<(?:\w+:)?(\w+)>", route)
 
@@ -98,68 +85,15 @@ def query_of(text: str) -> str:
     return "&".join(f"{name}={encoded(text)}" for name in QUERY)
 
 
-def the_review() -> Any:
-    """Request a review of the agent's draft, and return its id."""
-    return get_editor().reviews.ask("agent", "writer", by=User.objects.get(username="alice")).id
-
-
-def the_release() -> Any:
-    """Make a release of the agent's draft, and return its id."""
-    items = [{"resource": {"kind": "agent", "id": "writer"}}]
-    return get_editor().releases.create("acme", title="Autumn", items=items).pk
-
-
-def the_schedule(version_id: str) -> Any:
-    """Schedule a version of the agent, and return the id of the schedule."""
-    noon = Times(local_time="2028-12-24T12:00", time_zone="Europe/Berlin")
-    by = User.objects.get(username="alice")
-    return get_editor().schedules.create("agent", "writer", noon, version_id=version_id, by=by).pk
-
-
-def the_rollout(version_id: str) -> Any:
-    """Start a rollout of a version of the agent, and return its id."""
-    arms = [Arm(name="new", version_id=version_id, weight=500)]
-    by = User.objects.get(username="alice")
-    return get_editor().rollouts.start("agent", "writer", bucket_by="userId", arms=arms, by=by).pk
-
-
 @pytest.fixture(scope="module")
 def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[str, str], dict[str, str]]:
     """The keys of the cast, and a valid value for each variable of a URL."""
     with stored_once():
         keys = make_cast()
-        make_history(PROMPT_BLOCKS, Api(keys["alice"]))
-        history = make_history(AGENTS, Api(keys["alice"]))
-        item = add_item(Api(keys["alice"]), make_dataset(Api(keys["alice"])))
-        experiment = make_experiment(Api(keys["alice"]), f"/datasets/{item['datasetId']}")
-        make_scorer(Api(keys["alice"]))
-        gate = make_gate(Api(keys["alice"]), f"/datasets/{item['datasetId']}", enabled=False)
-        delivery = DeliveryFactory(webhook=WebhookFactory(workspace_id="acme"))
-        return keys, {
-            "resource": "writer",
-            "version": history.draft,
-            "workspace": "acme",
-            "member": "vera",
-            "provider": "corp",
-            "prefix": ApiKey.objects.get(owner__username="vera").prefix,
-            "token": "ei_nothing",
-            "uidb64": "MQ",
-            "webhook": str(delivery.webhook_id),
-            "delivery": str(delivery.pk),
-            "review": str(the_review()),
-            "release": str(the_release()),
-            "schedule": str(the_schedule(history.draft)),
-            "rollout": str(the_rollout(history.draft)),
-            "arm": "new",
-            "dataset": item["datasetId"],
-            "item": item["id"],
-            "experiment": experiment.rpartition("/")[2],
-            "gate": gate["id"],
-            "language": "de",
-            **dict.fromkeys(("id", "object_id"), str(User.objects.get(username="vera").pk)),
-            "content_type_id": str(ContentType.objects.get_for_model(User).pk),
-            "comment": str(get_editor().comments.add("agent", "writer", history.draft, body="Why?").pk),
-        }
+        versions = make_one_of_everything(keys)
+        for kind in (PROMPT_BLOCKS, AGENTS):
+            kind.publish(Api(keys["alice"]), "writer", versions[kind][1])
+        return keys, page_values(versions)
 
 
 @pytest.fixture(autouse=True)
@@ -198,17 +132,19 @@ class Attacker:
         self.cookies = self.client.cookies
         self.broken: list[tuple[str, str, str]] = []
 
-    def ask(self, method: str, where: str, text: str = "", form: dict[str, str] | None = None) -> Seen:
+    def ask(
+        self, method: str, where: str, text: str = "", form: dict[str, str] | None = None
+    ) -> PageResponse:
         """Send a request, undo its effects including a sign-out, and return the page."""
         self.client.cookies = copy(self.cookies)
         with undone():
             answer: Any = getattr(self.client, method)(where, form)
             if answer.status_code >= 500:
                 self.broken.append((method, where[:200], text[:40]))
-        return seen_in(answer)
+        return PageResponse(answer)
 
 
-def loaded_from_elsewhere(seen: Seen) -> list[str]:
+def loaded_from_elsewhere(seen: PageResponse) -> list[str]:
     """Return what a page runs or loads beside the files of this server, or its policy would permit."""
     policy = seen.headers["Content-Security-Policy"]
     inline = [one for one in (" style=", " onclick=", "<style", "javascript:") if one in seen.markup]
@@ -216,12 +152,12 @@ def loaded_from_elsewhere(seen: Seen) -> list[str]:
     return inline + links + ([] if "script-src 'self'" in policy and "unsafe" not in policy else [policy])
 
 
-def has_filter(seen: Seen) -> bool:
+def has_filter(seen: PageResponse) -> bool:
     """Return whether a page has a form whose fields are sent in its address."""
     return 'method="get"' in seen.markup.partition("</header>")[2]
 
 
-def opened(attacker: Attacker, here: str, text: str) -> Seen:
+def opened(attacker: Attacker, here: str, text: str) -> PageResponse:
     """Open a page with a hostile query; if that has changed its forms, return the page without a query."""
     seen = attacker.ask("get", f"{here}?{query_of(text)}", text)
     is_as_usual = seen.status == 200 and typed(text) not in controls(seen.markup, None).values()
@@ -241,7 +177,7 @@ def test_every_page_is_404_for_nul_in_any_part_of_its_address(cast: Cast, real: 
     for route in ROUTES:
         names = [name for name in variables(route) if name not in {"token", "uidb64", "language", "provider"}]
         for name in names:
-            place = address(route, real | {name: "NUL"}).replace("NUL", "a%00b")
+            place = page_address(route, real | {name: "NUL"}).replace("NUL", "a%00b")
             answers[place] = attacker.ask("get", place).status
     assert len(answers) > 50 and set(answers.values()) <= {404, 405}, {
         place: status for place, status in answers.items() if status not in {404, 405}
@@ -261,7 +197,7 @@ def test_no_page_loads_from_elsewhere_or_breaks_with_hostile_urls_and_forms(
     assert len(ROUTES) > 50
     alice, root = Attacker("alice"), Attacker("root")
     for route in ROUTES[group::GROUPS]:
-        here, attacker = address(route, real), root if "/auth/" in route else alice
+        here, attacker = page_address(route, real), root if "/auth/" in route else alice
         for text in IN_QUERIES[route]:
             seen = opened(attacker, here, text)
             assert loaded_from_elsewhere(seen) == [], here
@@ -270,7 +206,7 @@ def test_no_page_loads_from_elsewhere_or_breaks_with_hostile_urls_and_forms(
             attacker.ask("post", here, text, dict.fromkeys(fields, typed(text)))
         for variable in variables(route):
             for text in IN_ADDRESSES[route]:
-                attacker.ask("get", address(route, real | {variable: text}), text)
+                attacker.ask("get", page_address(route, real | {variable: text}), text)
         # One invalid field among valid ones. The template of the first field renders the others, too.
         own = [name for name in good if name not in {"q", "csrfmiddlewaretoken"}]
         for name, text in zip(own, IN_FIELDS[route], strict=False):
@@ -286,19 +222,19 @@ def test_no_page_loads_from_elsewhere_or_breaks_with_hostile_urls_and_forms(
 def test_no_page_breaks_or_stores_nul_which_postgresql_refuses(real: dict[str, str], group: int) -> None:
     nul, alice, root = HOSTILE[0], Attacker("alice"), Attacker("root")
     for route in ROUTES[group :: GROUPS // 2]:
-        here, attacker = address(route, real), root if "/auth/" in route else alice
+        here, attacker = page_address(route, real), root if "/auth/" in route else alice
         attacker.ask("get", here)
         attacker.ask("get", f"{here}?{query_of(nul)}", nul)
         attacker.ask("post", here, nul, dict.fromkeys(FORM, nul))
         for variable in variables(route):
-            attacker.ask("post", address(route, real | {variable: nul}), nul)
+            attacker.ask("post", page_address(route, real | {variable: nul}), nul)
     assert alice.broken + root.broken == []
 
 
 def test_no_page_breaks_for_callers_with_fewer_rights(real: dict[str, str]) -> None:
     attackers = (Attacker("vera"), Attacker(""))
     for number, route in enumerate(ROUTES):
-        attacker, text, here = attackers[number % 2], IN_QUERIES[route][0], address(route, real)
+        attacker, text, here = attackers[number % 2], IN_QUERIES[route][0], page_address(route, real)
         attacker.ask("get", f"{here}?{query_of(text)}", text)
         attacker.ask("post", here, text, dict.fromkeys(FORM, typed(text)))
     assert [attacker.broken for attacker in attackers] == [[], []]
@@ -314,7 +250,7 @@ def test_urls_of_missing_admin_views_are_not_found(cast: Cast) -> None:
         "doc/",
     ):
         answer = root.get(f"/studio/{place}")
-        assert (answer.status_code, "Page not found" in words_of(answer)) == (404, True), place
+        assert (answer.status, "Page not found" in answer.words) == (404, True), place
 
 
 # Methods and encodings that no browser uses
@@ -325,7 +261,7 @@ def test_an_unknown_method_is_no_server_error(real: dict[str, str]) -> None:
     alice.force_login(User.objects.get(username="alice"))
     methods = cycle(["PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
     asked = [(next(methods), route) for route in ROUTES]
-    broken = [one for one in asked if alice.generic(one[0], address(one[1], real)).status_code >= 500]
+    broken = [one for one in asked if alice.generic(one[0], page_address(one[1], real)).status_code >= 500]
     assert broken == []
 
 
@@ -349,7 +285,7 @@ def test_the_activity_can_be_filtered_by_every_storable_day(cast: Cast) -> None:
         for address, name in ((workspace_page("activity"), "since"), ("/studio/activity/", "until")):
             answer = alice.get(address, **{name: day})
             is_refused = day in {"9999-12-31", "10000-01-01"}
-            assert (answer.status_code, bool(answer.context["form"].errors)) == (200, is_refused)
+            assert (answer.status, bool(answer.context["form"].errors)) == (200, is_refused)
 
 
 def test_an_api_key_can_expire_on_any_storable_day(cast: Cast) -> None:
@@ -360,7 +296,7 @@ def test_an_api_key_can_expire_on_any_storable_day(cast: Cast) -> None:
         ("9999-12-31", 400, "not after 9999-12-30"),
         ("10000-01-01", 400, "Enter a valid date"),
     ):
-        answer = alice.post(workspace_page("keys"), name="CI", role="viewer", last_day=day)
-        assert (answer.status_code, why in str(answer.context["form"].errors)) == (status, True)
-        assert alice.get(workspace_page("keys")).status_code == 200
+        answer = alice.submit(workspace_page("keys"), name="CI", role="viewer", last_day=day)
+        assert (answer.status, why in str(answer.context["form"].errors)) == (status, True)
+        assert alice.get(workspace_page("keys")).status == 200
     assert ApiKey.objects.count() == keys + 1

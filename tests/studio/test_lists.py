@@ -14,7 +14,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.people import HOMES, give_role
 from tests.support.served import reference, text
-from tests.support.window import KINDS, Seen, Window, page_of
+from tests.support.studio import KINDS, PageResponse, Visitor, page_of
 
 
 def named(rows: list[str]) -> list[str]:
@@ -34,7 +34,7 @@ def three(cast: Cast, kind: Kind) -> Kind:
 def test_a_row_shows_the_most_important_facts_for_editors(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice, "policies/refunds")
     kind.save(cast.edgar, "policies/refunds", "newest words")
-    (row,) = Window.of("edgar").list(kind)
+    (row,) = Visitor("edgar").list(kind)
     said = ("Writer", "refunds", "newest words", "Unpublished changes", "first", "stable", "You , just now")
     assert [word for word in said if word not in row] == []
     assert "stored" not in row
@@ -43,7 +43,7 @@ def test_a_row_shows_the_most_important_facts_for_editors(cast: Cast, kind: Kind
 def test_the_beginning_of_instructions_names_prompt_blocks(cast: Cast) -> None:
     def list_of_agents() -> tuple[str, int]:
         with CaptureQueriesContext(connection) as queries:
-            [row] = Window.of("vera").list(AGENTS)
+            [row] = Visitor("vera").list(AGENTS)
         return row, len(queries)
 
     PROMPT_BLOCKS.make(cast.paula, "tone", "Be brief.", name="Our <tone>", autoPublish=True)
@@ -59,7 +59,7 @@ def test_the_beginning_of_instructions_names_prompt_blocks(cast: Cast) -> None:
 
 def test_a_column_with_identical_values_is_omitted(cast: Cast, kind: Kind) -> None:
     def columns(name: str) -> list[str]:
-        markup = Window.of(name).get(KINDS[kind].address("changelist")).markup
+        markup = Visitor(name).get(KINDS[kind].address("changelist")).markup
         return re.findall(r'<th scope="col"[^>]*>(?:<a[^>]*>)?(\w[\w ]*)<', markup)
 
     always = ["Name", "State", "Last edit"]
@@ -70,7 +70,7 @@ def test_a_column_with_identical_values_is_omitted(cast: Cast, kind: Kind) -> No
     label = {"versionId": latest(cast, kind, "two")}
     assert cast.alice.put(kind.url("two", "labels", "first"), label).status == 200
     assert columns("root") == ["Name", "State", "Labels", "Tags", "Workspace", "Last edit"]
-    last = Window.of("root").list(kind)[-1]
+    last = Visitor("root").list(kind)[-1]
     assert "Acme" in last and "acme" not in last
     assert columns("vera") == always
     if kind is AGENTS:
@@ -94,11 +94,11 @@ def test_a_list_is_narrowed_to_a_state(cast: Cast, three: Kind) -> None:
         ("unpublished", ["was"]),
         ("not_live", ["fresh", "was"]),
     ]:
-        assert named(Window.of("edgar").list(three, state=state)) == found
+        assert named(Visitor("edgar").list(three, state=state)) == found
 
 
 def test_a_row_distinguishes_never_published_from_unpublished(cast: Cast, three: Kind) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     rows = " ".join(edgar.list(three))
     for words in (
         "live live words Published",
@@ -116,14 +116,14 @@ def test_a_row_distinguishes_never_published_from_unpublished(cast: Cast, three:
 @pytest.mark.database
 def test_a_list_is_narrowed_to_a_label_a_workspace_or_a_text(cast: Cast, three: Kind) -> None:
     three.make(cast.charlie, "other", "other words", workspaceId="elsewhere")
-    root = Window.of("root")
+    root = Visitor("root")
     assert named(root.list(three, label="first")) == ["changed"]
     assert named(root.list(three, workspace="elsewhere")) == ["other"]
     assert named(root.list(three, q="FRESH")) == ["fresh"]
     assert root.list(three, label="fir") == root.list(three, q="no such words") == []
 
 
-def options(page: Seen, field: str) -> list[str]:
+def options(page: PageResponse, field: str) -> list[str]:
     """Return the options of a filter of a list."""
     (select,) = re.findall(rf'<select name="{field}".*?</select>', page.markup, re.DOTALL)
     return re.findall(r'<option value="([^"]+)"', select)
@@ -134,7 +134,7 @@ def test_a_filter_offers_the_values_of_all_readable_resources(cast: Cast, three:
     three.make(cast.paula, "policies/open", autoPublish=True, metadata={"tags": ["red"]})
     three.make(cast.charlie, "theirs/one", autoPublish=True, metadata={"tags": ["theirs"]})
     pages = {
-        name: Window.of(name).get(KINDS[three].address("changelist")) for name in ("edgar", "vera", "charlie")
+        name: Visitor(name).get(KINDS[three].address("changelist")) for name in ("edgar", "vera", "charlie")
     }
     offered = {
         name: [options(page, field) for field in ("author", "label", "tag")] for name, page in pages.items()
@@ -156,7 +156,7 @@ def test_a_filter_offers_the_values_of_all_readable_resources(cast: Cast, three:
 
 
 def test_chips_narrow_a_list_with_one_click_and_can_be_combined(cast: Cast, three: Kind) -> None:
-    edgar, address = Window.of("edgar"), KINDS[three].address("changelist")
+    edgar, address = Visitor("edgar"), KINDS[three].address("changelist")
     assert edgar.post(page_of(three, "star", "live"), starred="yes").status == 302
     chips = {
         "waiting=1": ["changed", "fresh"],
@@ -173,7 +173,7 @@ def test_chips_narrow_a_list_with_one_click_and_can_be_combined(cast: Cast, thre
     narrowed = edgar.get(address, waiting="1", q="words")
     assert "?q=words&author=edgar&waiting=1" in narrowed.links and "?q=words" in narrowed.links
     assert named(edgar.list(three, waiting="1", labelled="1", q="words")) == ["changed"]
-    vera = Window.of("vera")
+    vera = Visitor("vera")
     assert not {"?waiting=1", "?state=never_published"} & set(vera.get(address).links)
     assert vera.list(three, waiting="1") == vera.list(three, starred="1") == []
 
@@ -184,16 +184,16 @@ def test_labels_of_drafts_do_not_count_as_labels_for_a_viewer(cast: Cast, kind: 
     label = kind.url("live", "labels", "next")
     assert cast.paula.put(label, {"versionId": draft}).status == 200
     for name, found in (("vera", []), ("edgar", ["live"])):
-        assert named(Window.of(name).list(kind, labelled="1")) == found
+        assert named(Visitor(name).list(kind, labelled="1")) == found
     assert cast.paula.put(label, {"versionId": live["activeVersionId"]}).status == 200
-    assert named(Window.of("vera").list(kind, labelled="1")) == ["live"]
+    assert named(Visitor("vera").list(kind, labelled="1")) == ["live"]
 
 
 @pytest.mark.database
 def test_a_list_is_narrowed_to_tags_by_links_in_its_rows(cast: Cast, three: Kind) -> None:
     for name, tags in (("live", ["red", "a b"]), ("fresh", ["red"])):
         assert cast.alice.patch(three.url(name), {"metadata": {"tags": tags}}).status == 200
-    edgar, address = Window.of("edgar"), KINDS[three].address("changelist")
+    edgar, address = Visitor("edgar"), KINDS[three].address("changelist")
     assert named(edgar.list(three, tag="red")) == ["fresh", "live"]
     assert named(edgar.list(three, tag="red, a b")) == ["live"]
     seen = edgar.get(address, tag="red")
@@ -211,21 +211,21 @@ def test_a_list_is_sorted_by_its_headings_without_using_drafts_for_viewers(cast:
         "vera": (["ant", "bee", "cat"], ["cat", "bee", "ant"]),
     }
     for name, (forwards, backwards) in orders.items():
-        window = Window.of(name)
+        window = Visitor(name)
         found = [
             [row.split()[1] for row in window.list(kind, order=order)]
             for order in ("name", "-name", "changed")
         ]
         changed = ["cat", "ant", "bee"] if name == "vera" else ["ant", "cat", "bee"]
         assert found == [forwards, backwards, changed], name
-    seen = Window.of("vera").get(KINDS[kind].address("changelist"), order="name", q="e")
+    seen = Visitor("vera").get(KINDS[kind].address("changelist"), order="name", q="e")
     assert "?q=e&order=-name" in seen.links and 'aria-sort="ascending"' in seen.markup
 
 
 def test_a_folder_is_opened_and_left(cast: Cast, kind: Kind) -> None:
     for name in ("policies/refunds", "policies/returns/late", "policy"):
         kind.make(cast.edgar, name)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert len(edgar.list(kind, folder="policies/")) == 2
     address = KINDS[kind].address("changelist")
     assert "?folder=policies%2F" in edgar.get(address).links
@@ -236,7 +236,7 @@ def test_a_folder_is_opened_and_left(cast: Cast, kind: Kind) -> None:
 def test_the_order_of_a_list_continues_on_further_pages(cast: Cast, kind: Kind) -> None:
     for number in range(53):
         kind.make(cast.edgar, f"n{number:02}", name=f"Name {number // 2:02}")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     for order in ("id", "name"):
         first, second = (edgar.list(kind, order=order, page=page) for page in ("1", "2"))
         assert [row.split()[2] for row in first + second] == [f"n{number:02}" for number in range(53)]
@@ -247,12 +247,12 @@ def test_the_order_of_a_list_continues_on_further_pages(cast: Cast, kind: Kind) 
 
 def test_an_unknown_filter_value_is_refused_next_to_its_field(three: Kind) -> None:
     for field, value in [("state", "Historical"), ("workspace", "x"), ("order", "x")]:
-        seen = Window.of("edgar").get(KINDS[three].address("changelist"), **{field: value})
+        seen = Visitor("edgar").get(KINDS[three].address("changelist"), **{field: value})
         assert (seen.status, "Select a valid choice" in seen.text) == (200, True)
 
 
 def test_a_viewer_sees_and_finds_only_live_versions_in_lists(cast: Cast, three: Kind) -> None:
-    vera = Window.of("vera")
+    vera = Visitor("vera")
     rows = vera.list(three)
     assert named(rows) == ["changed", "live"]
     assert all("Published" in row for row in rows)
@@ -268,7 +268,7 @@ def test_a_viewer_sees_and_finds_only_live_versions_in_lists(cast: Cast, three: 
 
 
 def test_a_non_member_sees_published_public_agents_only(cast: Cast, three: Kind) -> None:
-    charlie = Window.of("charlie")
+    charlie = Visitor("charlie")
     assert charlie.list(three) == []
     if three is AGENTS:
         make_history(AGENTS, cast.alice, "open", visibility="public")
@@ -292,7 +292,7 @@ def test_code_defined_agents_come_first_and_show_their_origin(team: Cast) -> Non
     AGENTS.save(team.edgar, "answers", "a draft")
     draft = {"id": "leads-notes", "instructions": "another draft", "autoPublish": False}
     assert team.edgar.post(AGENTS.path, draft).status == 201
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     rows = edgar.list(AGENTS)
     assert [row.split(" Default ")[0] for row in rows[:4]] == [
         "Answers answers a draft Unpublished changes code + override See what is live : Answers public",
@@ -309,10 +309,10 @@ def test_code_defined_agents_come_first_and_show_their_origin(team: Cast) -> Non
 def test_an_empty_list_shows_editors_an_example_and_a_button(cast: Cast, kind: Kind) -> None:
     example = "{{ shop.name || 'our shop' }}" if kind is AGENTS else "Write plainly and warmly."
     address = KINDS[kind].address("changelist")
-    editors, roots, viewers = (Window.of(name).get(address) for name in ("edgar", "root", "vera"))
+    editors, roots, viewers = (Visitor(name).get(address) for name in ("edgar", "root", "vera"))
     assert example in editors.text
     assert KINDS[kind].address("add") in editors.links and KINDS[kind].address("add") in roots.links
     assert "nothing here yet that you may read" in viewers.text
     assert KINDS[kind].address("add") not in viewers.links
     kind.make(cast.alice)
-    assert example not in Window.of("edgar").get(address).text
+    assert example not in Visitor("edgar").get(address).text

@@ -12,8 +12,7 @@ from tests.support.api import AGENTS, Kind
 from tests.support.calls import make_history
 from tests.support.interruptions import read_while
 from tests.support.reviews import ask
-from tests.support.studio import Visitor, news_of, page_of, words_of, workspace_page
-from tests.support.window import KINDS
+from tests.support.studio import KINDS, Visitor, page_of, poll_address, workspace_page
 from versioning.models import LogPosition, events
 
 pytestmark = pytest.mark.usefixtures("cast")
@@ -26,7 +25,7 @@ def alice() -> Visitor:
 
 def live(visitor: Visitor, after: int, **scope: str) -> dict[str, Any]:
     answer = visitor.get("/studio/activity/live/", after=str(after), **scope)
-    assert answer.status_code == 200, answer.content
+    assert answer.status == 200, answer.content
     return dict(answer.json())
 
 
@@ -59,11 +58,11 @@ def test_invalid_polling_requests_are_refused(alice: Visitor) -> None:
         {"after": "0", "resource_kind": "x"},
         {"after": "0", "resource_id": "\0"},
     ]:
-        assert alice.get("/studio/activity/live/", **query).status_code == 400
+        assert alice.get("/studio/activity/live/", **query).status == 400
 
 
 def since(name: str, kind: Kind, after: int, **query: str) -> Any:
-    return Visitor(name).get(page_of(kind, "activity/since"), after=str(after), **query)
+    return Visitor(name).get(page_of(kind, "since"), after=str(after), **query)
 
 
 def test_an_open_edit_page_shows_changes_and_their_authors(cast: Cast, kind: Kind) -> None:
@@ -71,12 +70,9 @@ def test_an_open_edit_page_shows_changes_and_their_authors(cast: Cast, kind: Kin
     before = events.position()
     kind.save(cast.edgar, "writer", "words of edgar")
     edgar = Visitor("edgar")
-    edgar.send(page_of(kind, f"versions/{history.labelled}/restore"), tag="*")
+    edgar.post(page_of(kind, "restore", "writer", history.labelled), tag="*")
     cast.paula.post(kind.url("writer", "versions", history.draft, "activate"))
-    told = {
-        name: list(sentences(since(name, kind, before).content.decode()))
-        for name in ("edgar", "paula", "vera")
-    }
+    told = {name: list(sentences(since(name, kind, before).markup)) for name in ("edgar", "paula", "vera")}
     saved = f"saved draft 5: {'Instructions' if kind is AGENTS else 'Text'}"
     published, restored = "published version 4 in place of version 3", "restored version 1 as draft 6"
     assert told == {
@@ -84,7 +80,7 @@ def test_an_open_edit_page_shows_changes_and_their_authors(cast: Cast, kind: Kin
         "paula": [f"You {published}", f"edgar {restored}", f"edgar {saved}"],
         "vera": [f"paula {published}"],
     }
-    assert f"by key {prefix_of('edgar')}" in words_of(since("edgar", kind, before))
+    assert f"by key {prefix_of('edgar')}" in since("edgar", kind, before).words
 
 
 def test_an_edit_page_links_to_versions_saved_meanwhile(cast: Cast, kind: Kind) -> None:
@@ -92,10 +88,10 @@ def test_an_edit_page_links_to_versions_saved_meanwhile(cast: Cast, kind: Kind) 
     before = events.position()
     latest = kind.save(cast.edgar, "writer", "words of edgar")["resolvedVersionId"]
     compare = f"{page_of(kind, 'compare')}?from={history.draft}&amp;to={latest}"
-    assert compare in since("paula", kind, before, base=history.draft).content.decode()
+    assert compare in since("paula", kind, before, base=history.draft).markup
     for name, base in (("vera", history.draft), ("paula", latest), ("paula", "gone"), ("paula", "")):
         shown = since(name, kind, before, base=base)
-        assert shown.status_code == 200 and "See the difference" not in shown.content.decode()
+        assert shown.status == 200 and "See the difference" not in shown.markup
 
 
 def test_an_edit_page_shows_that_its_resource_was_deleted(cast: Cast, kind: Kind) -> None:
@@ -103,14 +99,14 @@ def test_an_edit_page_shows_that_its_resource_was_deleted(cast: Cast, kind: Kind
     before = events.position()
     cast.alice.delete(kind.url("writer"))
     shown = since("edgar", kind, before)
-    assert "alice deleted this" in words_of(shown) and "cannot be saved" in words_of(shown)
-    assert words_of(since("charlie", kind, before)) == ""
+    assert "alice deleted this" in shown.words and "cannot be saved" in shown.words
+    assert since("charlie", kind, before).words == ""
 
 
 def test_a_background_request_does_not_use_up_messages(alice: Visitor) -> None:
-    alice.client.post(workspace_page("rename"), {"name": "Renamed"})
-    assert "called Renamed" not in words_of(alice.client.get(ACME, headers={"X-Live": "1"}))
-    assert "called Renamed" in words_of(alice.get(workspace_page("members")))
+    alice.post(workspace_page("rename"), {"name": "Renamed"})
+    assert "called Renamed" not in alice.get(ACME, headers={"X-Live": "1"}).words
+    assert "called Renamed" in alice.get(workspace_page("members")).words
 
 
 @pytest.mark.parametrize("name", ["change", "history", "publish", "reviews/{review}"])
@@ -123,5 +119,5 @@ def test_a_page_misses_no_change_made_while_it_was_rendered(cast: Cast, kind: Ki
     rename = lambda number: kind.save(cast.edgar, "writer", name=f"Writer {number}")  # noqa: E731
     for number, shown in read_while(alice, address, LogPosition, rename):
         seen += 1
-        assert f"Writer {number}" in shown or alice.get(news_of(shown)).json()["changed"] is True
+        assert f"Writer {number}" in shown or alice.get(poll_address(shown)).json()["changed"] is True
     assert seen > 0

@@ -13,7 +13,7 @@ from django.utils import timezone
 from tests.conftest import Cast
 from tests.support.api import Api, Kind
 from tests.support.calls import History, make_history
-from tests.support.studio import Visitor, page_of, words_of
+from tests.support.studio import Visitor, page_of
 from versioning.models import Event
 
 YEAR = timezone.now().year
@@ -61,7 +61,6 @@ def forget(*, before: int) -> None:
 
 
 def live_periods(visitor: Visitor, kind: Kind) -> dict[int, list[str]]:
-    """Return the live periods in the history by the number of the version."""
     items = visitor.get(page_of(kind, "history")).context["items"]
     return {item.entry.version.number: [period.words for period in item.live] for item in items if item.live}
 
@@ -77,8 +76,8 @@ def test_every_version_shows_when_it_was_live(
         3: ["live 3–9 February"],  # noqa: RUF001
         4: [f"live since {day(at(2, 9))}"],
     }
-    assert "is not known" not in words_of(edgar.get(page_of(kind, "history")))
-    shown = words_of(edgar.get(page_of(kind, f"versions/{numbers[2]}")))
+    assert "is not known" not in edgar.get(page_of(kind, "history")).words
+    shown = edgar.get(page_of(kind, "version", "writer", numbers[2])).words
     assert "live 3–9 February" in shown  # noqa: RUF001
 
 
@@ -89,7 +88,7 @@ def test_an_unpublished_version_has_an_end_of_its_live_period(
     unpublish(kind, cast.alice)
     date(at(5, 3, year=2021), at(5, 9, year=2021))
     assert live_periods(edgar, kind) == {1: ["live 3–9 May 2021"]}  # noqa: RUF001
-    assert "Live before Version 1" in words_of(edgar.get(page_of(kind, "history")))
+    assert "Live before Version 1" in edgar.get(page_of(kind, "history")).words
 
 
 def test_of_many_periods_the_newest_are_shown_and_the_others_counted(
@@ -114,11 +113,11 @@ def test_live_periods_before_the_log_are_not_guessed(
         3: [f"live since {day(at(4, 3))}"],
     }
     shown = edgar.get(page_of(kind, "history"))
-    assert f"Which versions were live before {day(at(4, 3))}, 12:00 UTC is not known" in words_of(shown)
+    assert f"Which versions were live before {day(at(4, 3))}, 12:00 UTC is not known" in shown.words
     forget(before=0)
     [(number, [words])] = live_periods(edgar, kind).items()
     assert number == 3 and re.fullmatch(rf"live since {day(timezone.now())}, \d\d:\d\d", words)
-    assert "is not known: the log has nothing older." in words_of(edgar.get(page_of(kind, "history")))
+    assert "is not known: the log has nothing older." in edgar.get(page_of(kind, "history")).words
 
 
 def test_formerly_live_versions_are_offered_only_to_publishers(
@@ -129,9 +128,9 @@ def test_formerly_live_versions_are_offered_only_to_publishers(
     address = f"{page_of(kind, 'publish')}?version={history.published}"
     for visitor, is_offered in ((Visitor("paula"), True), (edgar, False)):
         shown = visitor.get(page_of(kind, "history"))
-        assert ("Publish version 3 again…" in words_of(shown)) is is_offered
-        assert (address in shown.content.decode()) is is_offered
-    assert "Publish version 3?" in words_of(Visitor("paula").get(address)).replace("Version", "version")
+        assert ("Publish version 3 again…" in shown.words) is is_offered
+        assert (address in shown.markup) is is_offered
+    assert "Publish version 3?" in Visitor("paula").get(address).words.replace("Version", "version")
 
 
 # Filters
@@ -139,7 +138,7 @@ def test_formerly_live_versions_are_offered_only_to_publishers(
 
 def shown_numbers(visitor: Visitor, kind: Kind, **query: str) -> list[int]:
     found = visitor.get(page_of(kind, "history"), **query)
-    assert found.status_code == 200
+    assert found.status == 200
     return [item.entry.version.number for item in found.context["items"]]
 
 
@@ -172,7 +171,7 @@ def test_authors_are_offered_and_pages_keep_the_filter(cast: Cast, kind: Kind, e
         kind.save(cast.edgar, text=f"text {number}")
     shown = edgar.get(page_of(kind, "history"), author="edgar")
     assert [name for name, _ in shown.context["authors"]] == ["alice", "edgar"]
-    assert 'href="?author=edgar&amp;page=2"' in shown.content.decode()
+    assert 'href="?author=edgar&amp;page=2"' in shown.markup
     assert shown_numbers(edgar, kind, author="edgar", page="2") == [9, 8, 7, 6, 5]
 
 
@@ -188,7 +187,7 @@ def test_what_was_live_at_a_time_is_said(cast: Cast, kind: Kind, edgar: Visitor,
     history = page_of(kind, "history")
 
     def asked(moment: str) -> str:
-        return words_of(edgar.get(history, at=moment))
+        return edgar.get(history, at=moment).words
 
     assert "Live on Sun 1 March 2020, 12:00 UTC: Version 1" in asked("2020-03-01T12:00")
     assert "Live on Mon 9 March 2020, 11:59 UTC: Version 1" in asked("2020-03-09T11:59")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from editor_client.shared.instructions import as_one_text, assemble
@@ -16,19 +17,18 @@ from studio.forms.modes import rewritten, typed_value
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.configurations import FOR_GOLD, agent_configs, fewer
-from tests.support.forms import Person
 from tests.support.people import person
 from tests.support.served import reference, text
-from tests.support.window import page_of
+from tests.support.studio import Visitor, page_of
 from versioning.domain.access import Role
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
 
 
-def converted(person: Person, typed: dict[str, str], agent_id: str = "writer", **query: str) -> Any:
+def converted(person: Visitor, typed: dict[str, str], agent_id: str = "writer", **query: str) -> Any:
     address = page_of(AGENTS, "convert", agent_id)
     query = {"field": "instructions", "from": "blocks", "to": "text", **query}
-    return person.client.post(address, typed, query_params=query)
+    return person.post(f"{address}?{urlencode(query)}", typed)
 
 
 def blocks(*typed: dict[str, str]) -> dict[str, str]:
@@ -44,9 +44,9 @@ def block(content: str, **more: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def edgar(cast: Cast) -> Person:
+def edgar(cast: Cast) -> Visitor:
     AGENTS.make(cast.alice, "writer")
-    return Person("edgar")
+    return Visitor("edgar")
 
 
 @given(st.lists(st.text("ab \n{", max_size=12), max_size=5))
@@ -87,38 +87,38 @@ def test_blocks_with_conditions_or_references_cannot_become_one_text() -> None:
         assert [issue.message for issue in refused.value.issues] == [reason]
 
 
-def test_all_blocks_become_one_text(edgar: Person) -> None:
+def test_all_blocks_become_one_text(edgar: Visitor) -> None:
     typed = blocks(block("First <b>."), block(" \r\n"), block("Second.\r\nLine."))
     answer = converted(edgar, edgar.form(AGENTS) | typed)
-    assert answer.status_code == 200
-    assert ">\nFirst &lt;b&gt;.\n\nSecond.\nLine.</textarea>" in answer.content.decode()
+    assert answer.status == 200
+    assert ">\nFirst &lt;b&gt;.\n\nSecond.\nLine.</textarea>" in answer.markup
 
 
-def test_a_refusal_names_every_block_and_says_that_nothing_changed(edgar: Person) -> None:
+def test_a_refusal_names_every_block_and_says_that_nothing_changed(edgar: Visitor) -> None:
     typed = blocks(block("a"), {"type": "prompt_block_ref", "id": "tone"}, block("{{ name }}"))
     answer = converted(edgar, edgar.form(AGENTS) | typed)
-    assert answer.status_code == 400
-    assert answer.content.decode() == (
+    assert answer.status == 400
+    assert answer.markup == (
         "This cannot be converted to one text: block 2 refers to a prompt block; "
         "block 3 is filled in from the context. Nothing was changed."
     )
 
 
-def test_typed_rows_are_converted_to_json_and_back(edgar: Person) -> None:
+def test_typed_rows_are_converted_to_json_and_back(edgar: Visitor) -> None:
     rules = {"kind": "rule", "field": "tier", "operator": "equals", "type": "text", "value": "gold"}
     row = {"key": "search", "description": "Look it up", "rules.operator": "AND"}
     row |= {f"rules.conditions.n2.{name}": value for name, value in rules.items()}
     rows = {f"tools.offered.n1.{name}": value for name, value in row.items()}
     tools = {"field": "tools", "from": "controls", "to": "json"}
-    page = converted(edgar, edgar.form(AGENTS) | rows, **tools).content.decode()
+    page = converted(edgar, edgar.form(AGENTS) | rows, **tools).markup
     assert "&quot;search&quot;" in page and "&quot;gold&quot;" in page
     typed = {"tools.json": '{"search": {"rules": null}, "find": {"description": "Find it"}}'}
     tools |= {"from": "json", "to": "controls"}
-    page = converted(edgar, edgar.form(AGENTS) | typed, **tools).content.decode()
+    page = converted(edgar, edgar.form(AGENTS) | typed, **tools).markup
     assert 'value="find"' in page and 'value="Find it"' in page and 'value="search"' in page
 
 
-def test_json_that_fields_cannot_hold_stays_json(edgar: Person) -> None:
+def test_json_that_fields_cannot_hold_stays_json(edgar: Visitor) -> None:
     for field, typed, reason in [
         ("tools", f'[{{"value": {{"search": {{}}}}, "rules": {json.dumps(FOR_GOLD)}}}]', "it has variants"),
         ("agents", '[{"value": {"a": {}}}, {"value": {"b": {}}}]', "it has variants"),
@@ -129,13 +129,13 @@ def test_json_that_fields_cannot_hold_stays_json(edgar: Person) -> None:
     ]:
         query = {"field": field, "from": "json", "to": "controls"}
         answer = converted(edgar, edgar.form(AGENTS) | {f"{field}.json": typed}, **query)
-        assert answer.status_code == 400 and reason in answer.content.decode()
+        assert answer.status == 400 and reason in answer.markup
 
 
-def test_a_value_is_converted_to_a_variant_and_variants_to_json(edgar: Person) -> None:
+def test_a_value_is_converted_to_a_variant_and_variants_to_json(edgar: Visitor) -> None:
     typed = {"tools.offered.n1.key": "search", "tools.offered.n1.description": "Look it up"}
     query = {"field": "tools", "from": "controls", "to": "variants"}
-    page = converted(edgar, edgar.form(AGENTS) | typed, **query).content.decode()
+    page = converted(edgar, edgar.form(AGENTS) | typed, **query).markup
     assert 'name="tools.variants.0.value.offered.0.key"' in page and 'value="Look it up"' in page
     rules = {"operator": "AND", "conditions.n2.kind": "rule", "conditions.n2.field": "tier"}
     rules |= {"conditions.n2.operator": "equals", "conditions.n2.type": "text", "conditions.n2.value": "gold"}
@@ -145,28 +145,28 @@ def test_a_value_is_converted_to_a_variant_and_variants_to_json(edgar: Person) -
         "tools.variants.n1.value.offered.n3.key": "clock",
     }
     query = {"field": "tools", "from": "variants", "to": "json"}
-    page = converted(edgar, edgar.form(AGENTS) | variants, **query).content.decode()
+    page = converted(edgar, edgar.form(AGENTS) | variants, **query).markup
     assert "&quot;gold&quot;" in page and "&quot;clock&quot;" in page
     query = {"field": "tools", "from": "variants", "to": "controls"}
     refused = converted(edgar, edgar.form(AGENTS) | variants, **query)
-    assert refused.status_code == 400 and "it has variants" in refused.content.decode()
+    assert refused.status == 400 and "it has variants" in refused.markup
 
 
 def test_converting_a_new_override_starts_from_the_code(db: None, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     person("ada", default=Role.EDITOR)
-    ada = Person("ada")
+    ada = Visitor("ada")
     for mode in ("text", "blocks"):
-        page = converted(ada, {}, "answers", **{"from": "", "to": mode}).content.decode()
+        page = converted(ada, {}, "answers", **{"from": "", "to": mode}).markup
         assert ">\ncode</textarea>" in page
     locked = {"field": "model", "from": "controls", "to": "json"}
-    assert converted(ada, {}, "answers", **locked).status_code == 404
+    assert converted(ada, {}, "answers", **locked).status == 404
 
 
-def test_only_fields_with_modes_are_converted_and_only_for_editors(cast: Cast, edgar: Person) -> None:
+def test_only_fields_with_modes_are_converted_and_only_for_editors(cast: Cast, edgar: Visitor) -> None:
     typed = edgar.form(AGENTS)
     AGENTS.publish(cast.alice, "writer", cast.alice.get(AGENTS.url("writer")).body["latestVersionId"])
-    assert converted(Person("vera"), typed).status_code == 403
-    assert converted(Person("charlie"), typed).status_code == 404
+    assert converted(Visitor("vera"), typed).status == 403
+    assert converted(Visitor("charlie"), typed).status == 404
     for odd in ({"field": "name"}, {"field": ""}, {"to": "nonsense"}, {"to": "controls"}):
-        assert converted(edgar, typed, **odd).status_code == 404
+        assert converted(edgar, typed, **odd).status == 404

@@ -9,8 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Kind
 from tests.support.scorers import make_scorer
-from tests.support.studio import page_of, workspace_page
-from tests.support.window import KINDS, Window
+from tests.support.studio import KINDS, Visitor, page_of, workspace_page
 
 ALL = "/studio/activity/"
 NEWS = "/studio/notifications/"
@@ -22,7 +21,7 @@ def test_the_activity_and_the_bell_say_names_and_link_them(cast: Cast, kind: Kin
     kind.make(cast.edgar, "support/desk", name="Front desk")
     kind.save(cast.alice, "support/desk", changeMessage="x")
     noun = KINDS[kind].singular
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     for address in BELL_AND_ACTIVITY:
         seen = edgar.get(address)
         address_of_it = page_of(kind, "history", "support/desk")
@@ -32,7 +31,7 @@ def test_the_activity_and_the_bell_say_names_and_link_them(cast: Cast, kind: Kin
 
 def test_the_id_stands_beside_a_name_that_several_share(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "one", name="Desk")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert "Desk one" not in edgar.get(ALL).text
     kind.make(cast.edgar, "two", name="Desk")
     for address in (ALL, "/studio/waiting/"):
@@ -46,7 +45,7 @@ def test_the_id_stands_beside_a_name_that_several_share(cast: Cast, kind: Kind) 
 def test_a_name_is_that_of_the_version_that_the_reader_may_read(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "desk", name="Public name", autoPublish=True)
     kind.save(cast.alice, "desk", name="Secret plan")
-    vera, paula = Window.of("vera"), Window.of("paula")
+    vera, paula = Visitor("vera"), Visitor("paula")
     for address in (ALL, workspace_page("activity"), "/studio/"):
         assert "Secret plan" in paula.get(address).text
         assert "Public name" in vera.get(address).text
@@ -59,7 +58,7 @@ def test_what_is_deleted_is_called_by_its_id_and_not_by_the_name_of_its_successo
     noun = KINDS[kind].singular
     kind.make(cast.alice, "desk", name="First")
     cast.alice.delete(kind.url("desk"))
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     assert f"alice deleted {noun} desk" in paula.get(ALL).text
     kind.make(cast.alice, "desk", name="Second")
     seen = paula.get(ALL).text
@@ -67,7 +66,7 @@ def test_what_is_deleted_is_called_by_its_id_and_not_by_the_name_of_its_successo
 
 
 def test_the_names_take_no_query_for_each_line(cast: Cast, kind: Kind) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
@@ -88,7 +87,7 @@ def test_the_activity_is_narrowed_to_what_has_a_name(cast: Cast, kind: Kind) -> 
     kind.save(cast.alice, "desk", name="Secret plan")
 
     def lines(name: str, target: str) -> int:
-        return Window.of(name).get(ALL, target=target).markup.count('<li class="activity-line')
+        return Visitor(name).get(ALL, target=target).markup.count('<li class="activity-line')
 
     assert lines("paula", "secret PLAN") == lines("paula", "desk") == 3
     assert (lines("vera", "secret plan"), lines("vera", "public")) == (0, 1)
@@ -101,10 +100,10 @@ def test_the_activity_is_narrowed_to_what_has_a_name(cast: Cast, kind: Kind) -> 
 def test_a_refusal_names_the_blocks_that_are_not_published(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", name="Tone of voice")
     AGENTS.make(cast.alice, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
-    seen = Window.of("alice").get(page_of(AGENTS, "publish"))
+    seen = Visitor("alice").get(page_of(AGENTS, "publish"))
     assert "The prompt block “ Tone of voice ” is not published." in seen.text
-    german = Window.of("alice").client.get(page_of(AGENTS, "publish"), headers={"Accept-Language": "de"})
-    assert "„<bdi>Tone of voice</bdi>“" in german.content.decode()
+    german = Visitor("alice").get(page_of(AGENTS, "publish"), headers={"Accept-Language": "de"})
+    assert "„<bdi>Tone of voice</bdi>“" in german.markup
     answer = cast.alice.post(AGENTS.url("writer", "versions", "latest", "activate"))
     assert "Tone of voice" not in str(answer.body)
 
@@ -112,20 +111,20 @@ def test_a_refusal_names_the_blocks_that_are_not_published(cast: Cast) -> None:
 def test_the_name_of_a_block_that_the_reader_may_not_read_is_not_told(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.charlie, "tone", name="Secret name", workspaceId="elsewhere")
     AGENTS.make(cast.alice, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
-    seen = Window.of("alice").get(page_of(AGENTS, "publish"))
+    seen = Visitor("alice").get(page_of(AGENTS, "publish"))
     assert "tone" in seen.text and "Secret name" not in seen.markup
 
 
 def test_the_lists_of_drafts_name_the_admin_to_ask(cast: Cast) -> None:
     for page in ("/studio/reviews/", "/studio/releases/", "/studio/waiting/"):
-        refused = Window.of("vera").get(page)
+        refused = Visitor("vera").get(page)
         assert refused.status == 403 and "Ask an admin: alice" in refused.text
 
 
 def test_german_sentences_decline_the_word_for_the_kind(cast: Cast) -> None:
     made = make_scorer(cast.alice, "exact")
     SCORERS.publish(cast.alice, "exact", made["latestVersionId"])
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     alice.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
     AGENTS.make(cast.alice)
     shown = alice.get(workspace_page("activity")).text

@@ -9,14 +9,14 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.calls import make_history
 from tests.support.people import give_role
-from tests.support.window import KINDS, Seen, Window, page_of
+from tests.support.studio import KINDS, PageResponse, Visitor, page_of
 
 GOOD = {"name": "Refund policy", "id": "policies/refunds", "workspace": "acme", "text": "Thirty days."}
 
 
-def make(who: str, kind: Kind, **fields: str) -> Seen:
+def make(who: str, kind: Kind, **fields: str) -> PageResponse:
     """Send the form."""
-    return Window.of(who).post(KINDS[kind].address("add"), **{**GOOD, **fields})
+    return Visitor(who).post(KINDS[kind].address("add"), **{**GOOD, **fields})
 
 
 def test_a_new_resource_is_a_draft_of_its_creator(cast: Cast, kind: Kind) -> None:
@@ -32,7 +32,7 @@ def test_a_new_resource_is_a_draft_of_its_creator(cast: Cast, kind: Kind) -> Non
 
 
 def test_the_message_clips_a_long_name(cast: Cast, kind: Kind) -> None:
-    window = Window.of("alice")
+    window = Visitor("alice")
     seen = window.post(KINDS[kind].address("add"), **{**GOOD, "name": "n" * 200})
     assert f"“{'n' * 60}…” is saved as a draft" in window.get(seen.headers["Location"]).text
 
@@ -79,16 +79,16 @@ def test_a_resource_is_not_created_in_a_foreign_workspace(cast: Cast, kind: Kind
 
 def test_only_workspaces_with_the_right_to_save_are_offered(cast: Cast, kind: Kind) -> None:
     give_role("edgar", "elsewhere", "viewer")
-    assert 'value="elsewhere"' not in Window.of("edgar").get(KINDS[kind].address("add")).markup
-    assert 'value="elsewhere"' in Window.of("root").get(KINDS[kind].address("add")).markup
+    assert 'value="elsewhere"' not in Visitor("edgar").get(KINDS[kind].address("add")).markup
+    assert 'value="elsewhere"' in Visitor("root").get(KINDS[kind].address("add")).markup
 
 
 def test_a_viewer_cannot_create_resources(cast: Cast, kind: Kind) -> None:
-    assert Window.of("vera").get(KINDS[kind].address("add")).status == 403
+    assert Visitor("vera").get(KINDS[kind].address("add")).status == 403
     assert make("vera", kind).status == 403
 
 
-def duplicate(window: Window, kind: Kind, resource_id: str = "writer", **changes: str) -> Any:
+def duplicate(window: Visitor, kind: Kind, resource_id: str = "writer", **changes: str) -> Any:
     """Send the form of the menu with its proposed values, except for these changes."""
     seen = window.get(page_of(kind, "usage", resource_id))
     fields = {"id": seen.field("id"), "proposed": seen.field("proposed"), **changes}
@@ -97,7 +97,7 @@ def duplicate(window: Window, kind: Kind, resource_id: str = "writer", **changes
 
 def test_the_menu_copies_the_draft_under_the_proposed_id(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    done = duplicate(Window.of("edgar"), kind)
+    done = duplicate(Visitor("edgar"), kind)
     assert (done.status, done.headers["Location"]) == (302, page_of(kind, "change", "writer-copy"))
     copy = cast.alice.get(kind.url("writer-copy"), status="draft").body
     assert (copy["name"], copy[kind.text], copy["activeVersionId"], copy["authorId"]) == (
@@ -113,7 +113,7 @@ def test_a_taken_proposed_id_is_replaced_by_the_next_and_a_typed_one_is_refused(
     cast: Cast, kind: Kind
 ) -> None:
     kind.make(cast.alice, "team/writer")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     found = [duplicate(edgar, kind, "team/writer").headers["Location"] for _ in range(3)]
     assert found == [page_of(kind, "change", f"team/writer-copy{end}") for end in ("", "-2", "-3")]
     taken = duplicate(edgar, kind, "team/writer", id="team/writer")
@@ -123,20 +123,20 @@ def test_a_taken_proposed_id_is_replaced_by_the_next_and_a_typed_one_is_refused(
 
 def test_an_invalid_id_stays_in_the_form(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     for resource_id in ("", "a//b", "\x00"):
         refused = duplicate(edgar, kind, id=resource_id)
         assert (refused.status, 'class="error"' in refused.markup) == (400, True)
-    assert len(Window.of("alice").list(kind)) == 1
+    assert len(Visitor("alice").list(kind)) == 1
 
 
 def test_viewers_are_not_offered_a_copy(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
-    seen = Window.of("vera").get(page_of(kind, "usage"))
+    seen = Visitor("vera").get(page_of(kind, "usage"))
     assert seen.status == 200 and page_of(kind, "duplicate") not in seen.markup
     for refused in (
-        Window.of("vera").post(page_of(kind, "duplicate"), id="mine", workspace="acme"),
-        Window.of("vera").get(page_of(kind, "duplicate")),
+        Visitor("vera").post(page_of(kind, "duplicate"), id="mine", workspace="acme"),
+        Visitor("vera").get(page_of(kind, "duplicate")),
     ):
         assert refused.status == 403
     assert cast.alice.get(kind.url("mine"), status="draft").status == 404
@@ -144,7 +144,7 @@ def test_viewers_are_not_offered_a_copy(cast: Cast, kind: Kind) -> None:
 
 def test_a_non_member_copies_the_published_version_of_a_public_agent(cast: Cast) -> None:
     make_history(AGENTS, cast.alice, visibility="public")
-    charlie = Window.of("charlie")
+    charlie = Visitor("charlie")
     assert page_of(AGENTS, "duplicate") in charlie.get(page_of(AGENTS, "usage")).links
     form = charlie.get(page_of(AGENTS, "duplicate"))
     assert "elsewhere" in form.markup.lower() and "acme" not in form.text.lower().replace("acme/", "")
@@ -159,13 +159,13 @@ def test_a_non_member_copies_the_published_version_of_a_public_agent(cast: Cast)
 def test_unreadable_resources_and_drafts_are_not_copied(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     give_role("vera", "elsewhere", "editor")
-    charlie = Window.of("charlie")
+    charlie = Visitor("charlie")
     for resource_id in ("writer", "none"):
         refused = charlie.post(page_of(kind, "duplicate", resource_id), id="mine", workspace="elsewhere")
         assert refused.status == 404
     drafted = kind.save(cast.edgar, text="secret draft")
     assert drafted["hasDraft"]
-    done = Window.of("vera").post(page_of(kind, "duplicate"), id="mine", workspace="elsewhere")
+    done = Visitor("vera").post(page_of(kind, "duplicate"), id="mine", workspace="elsewhere")
     assert done.status == 302
     assert cast.charlie.get(kind.url("mine"), status="draft").body[kind.text] == "one"
 
@@ -182,7 +182,7 @@ def test_an_unusual_id_is_used_only_when_it_is_sent_again(cast: Cast, kind: Kind
 
 
 def test_the_message_about_a_new_resource_has_the_beginning_of_a_long_name(cast: Cast, kind: Kind) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     made = edgar.post(KINDS[kind].address("add"), **{**GOOD, "name": "Front desk " * 18})
     seen = edgar.get(made.headers["Location"])
     assert "…” is saved as a draft" in seen.text

@@ -15,7 +15,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import undone
 from tests.support.override_files import Folder
 from tests.support.people import give_role
-from tests.support.window import KINDS, Window, page_of
+from tests.support.studio import KINDS, Visitor, page_of
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.editor import notifications
@@ -25,7 +25,7 @@ NEWS = "/studio/notifications/"
 LIVE = "/studio/activity/live/"
 
 
-def unread(window: Window) -> str:
+def unread(window: Visitor) -> str:
     """Return the number of unread notifications; empty for none."""
     markup = window.get("/studio/name/").markup  # every page shows it
     found = re.search(r'class="bell-number" aria-hidden="true"( hidden)?>([^<]*)<', markup)
@@ -33,7 +33,7 @@ def unread(window: Window) -> str:
     return "" if found[1] else found[2]
 
 
-def sentences_for(window: Window) -> list[str]:
+def sentences_for(window: Visitor) -> list[str]:
     """Return the sentences on the page of notifications."""
     markup = window.get(NEWS).markup
     found = re.findall(r'<div class="activity-text">(.*?)</div>', markup, re.DOTALL)
@@ -44,7 +44,7 @@ def test_authors_are_notified_of_changes_by_others_and_not_of_their_own(cast: Ca
     word = KINDS[kind].singular
     made = kind.make(cast.edgar)
     kind.save(cast.edgar, text="two")
-    edgar, vera = Window.of("edgar"), Window.of("vera")
+    edgar, vera = Visitor("edgar"), Visitor("vera")
     assert (unread(edgar), sentences_for(edgar)) == ("", [])
     kind.publish(cast.paula, "writer", made["latestVersionId"])
     kind.save(cast.alice, text="three")
@@ -63,7 +63,7 @@ def test_starring_creating_and_saving_are_reasons_for_notifications(cast: Cast, 
     for why in ["starred", "made", "saved last"]:
         with undone():
             kind.make(cast.edgar if why == "made" else cast.alice, autoPublish=False)
-            edgar = Window.of("edgar")
+            edgar = Visitor("edgar")
             if why == "starred":
                 edgar.post(page_of(kind, "star"), starred="yes")
             if why == "saved last":
@@ -80,7 +80,7 @@ def test_the_publication_of_an_older_own_version_is_a_notification(cast: Cast, k
     kind.make(cast.alice)
     mine = kind.save(cast.edgar, text="of edgar")["latestVersionId"]
     kind.save(cast.alice, text="of alice")
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     edgar.get(NEWS)
     kind.publish(cast.paula, "writer", mine)
     assert unread(edgar) == "1"
@@ -89,7 +89,7 @@ def test_the_publication_of_an_older_own_version_is_a_notification(cast: Cast, k
 def test_events_from_before_the_first_involvement_are_no_notifications(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     kind.save(cast.alice, text="two", autoPublish=True)
-    edgar, paula = Window.of("edgar"), Window.of("paula")
+    edgar, paula = Visitor("edgar"), Visitor("paula")
     paula.post(page_of(kind, "star"), starred="yes")
     kind.save(cast.edgar, text="of edgar")
     assert sentences_for(edgar) == []
@@ -103,14 +103,14 @@ def test_authors_are_notified_of_a_deletion(cast: Cast, kind: Kind) -> None:
     cast.alice.delete(kind.url("writer"))
     kind.make(cast.alice)  # the same id again
     kind.save(cast.alice, text="x")
-    sentences = sentences_for(Window.of("edgar"))
+    sentences = sentences_for(Visitor("edgar"))
     assert sentences == [f"alice deleted {KINDS[kind].singular} writer"]
-    assert sentences_for(Window.of("paula")) == []
+    assert sentences_for(Visitor("paula")) == []
 
 
 def test_notifications_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, autoPublish=False)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     edgar.post(page_of(kind, "star"), starred="yes")
     kind.publish(cast.paula, "writer", kind.save(cast.alice, text="secret")["latestVersionId"])
     assert len(sentences_for(edgar)) == 2
@@ -125,7 +125,7 @@ def test_notifications_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -
 
 def test_non_members_are_notified_of_public_events_of_an_agent_that_they_starred(cast: Cast) -> None:
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
-    charlie = Window.of("charlie")
+    charlie = Visitor("charlie")
     charlie.post(page_of(AGENTS, "star"), starred="yes")
     draft = AGENTS.save(cast.edgar, text="secret draft")["latestVersionId"]
     assert unread(charlie) == ""
@@ -140,8 +140,8 @@ def test_members_are_notified_of_changes_of_their_own_role_only(cast: Cast) -> N
     alice = User.objects.get(username="alice")
     for name in ("edgar", "vera"):
         get_editor().workspace.change_role("acme", name, Role.PUBLISHER, by=alice)
-    assert sentences_for(Window.of("edgar")) == ["alice changed the role of edgar from editor to publisher"]
-    assert sentences_for(Window.of("paula")) == []
+    assert sentences_for(Visitor("edgar")) == ["alice changed the role of edgar from editor to publisher"]
+    assert sentences_for(Visitor("paula")) == []
     assert cast.edgar.get("/events", type="member.*").body["events"] == []
 
 
@@ -150,19 +150,19 @@ def test_the_inviter_is_notified_of_an_accepted_invitation(cast: Cast) -> None:
     editor.invitation.invite("acme", "charlie", Role.EDITOR, by=alice)
     digest = Invitation.objects.get(username="charlie").digest
     editor.invitation.accept(digest, by=User.objects.get(username="charlie"))
-    assert any("charlie" in one and "invited by you" in one for one in sentences_for(Window.of("alice")))
+    assert any("charlie" in one and "invited by you" in one for one in sentences_for(Visitor("alice")))
 
 
 def test_the_number_of_unread_notifications_is_shown_up_to_nine(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     for number in range(11):
         kind.save(cast.alice, text=f"text {number}")
-    assert unread(Window.of("edgar")) == "9+"
+    assert unread(Visitor("edgar")) == "9+"
 
 
 def test_an_open_page_gets_the_number_of_notifications_after_an_event(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
-    client, start = Window.of("edgar").client, events.position()
+    client, start = Visitor("edgar"), events.position()
     asked = {"after": start, "resource_kind": "agent", "resource_id": "another"}
     assert client.get(LIVE, asked).json() == {"changed": False, "next": start}
     kind.save(cast.alice, text="two")
@@ -172,15 +172,15 @@ def test_an_open_page_gets_the_number_of_notifications_after_an_event(cast: Cast
 def test_background_requests_do_not_mark_notifications_as_seen(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     kind.save(cast.alice, text="two")
-    edgar = Window.of("edgar")
-    edgar.client.get(NEWS, headers={"X-Live": "1"})
+    edgar = Visitor("edgar")
+    edgar.get(NEWS, headers={"X-Live": "1"})
     assert unread(edgar) == "1"
 
 
 def test_people_who_starred_an_agent_are_notified_of_its_overrides(cast: Cast, folder: Folder) -> None:
     folder.put({"instructions": "by hand"})
     give_role("alice", "default", "admin")
-    vera = Window.of("vera")
+    vera = Visitor("vera")
     vera.post(page_of(AGENTS, "star", "answers"), starred="yes")
     draft = AGENTS.save(cast.alice, "answers", "two")["latestVersionId"]
     AGENTS.publish(cast.alice, "answers", draft)
@@ -203,7 +203,7 @@ def test_an_application_registers_a_notification_rule(cast: Cast, kind: Kind, mo
     monkeypatch.setattr(notifications, "_rules", [*notifications._rules])
     notifications._queries._held.clear()
     kind.make(cast.alice)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert unread(edgar) == ""
     notifications.register(
         notifications.NotificationRule(condition=lambda _caller: Q(type__endswith=".created"))

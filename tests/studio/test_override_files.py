@@ -11,7 +11,7 @@ from tests.support.api import AGENTS, Api
 from tests.support.gates import make_gate, make_scored_dataset
 from tests.support.override_files import Repository, define, repository
 from tests.support.people import key_of, person
-from tests.support.studio import Visitor, page_of, tag_on, words_of, workspace_page
+from tests.support.studio import Visitor, page_of, workspace_page
 from versioning.domain.access import Role
 
 HOME = "/studio/"
@@ -46,7 +46,6 @@ def commits(api: Api) -> list[str]:
 
 
 def chips(visitor: Visitor) -> dict[str, tuple[str, str]]:
-    """Return state and origin of every row of the list, by id."""
     rows = visitor.get(LIST).context["rows"]
     return {row.entry.id: (str(row.summary.state.word), str(row.summary.origin)) for row in rows}
 
@@ -66,7 +65,7 @@ def test_since_when_a_commit_is_live_is_not_guessed(api: Api, repo: Repository) 
     answer = ed.get(page("history"))
     live = [[one.words for one in item.live] for item in answer.context["items"]]
     assert live == [["live now"], []]
-    assert "is not known: the log has nothing older." in words_of(answer)
+    assert "is not known: the log has nothing older." in answer.words
     newest, older = answer.context["items"]
     for item in (newest, older):
         assert {"version", "restore", "publish", "download"} <= {
@@ -82,13 +81,13 @@ def test_since_when_a_commit_is_live_is_not_guessed(api: Api, repo: Repository) 
 def test_a_commit_is_never_called_by_a_number_that_a_version_has_too(api: Api, repo: Repository) -> None:
     ada, newest = Visitor("ada"), f"Git {commits(api)[0][4:11]}"
     draft = AGENTS.save(api, "answers", "draft")["resolvedVersionId"]
-    told = [words_of(ada.get(page(name))) for name in ("change", "history", "publish", "compare", "try")]
+    told = [ada.get(page(name)).words for name in ("change", "history", "publish", "compare", "try")]
     assert all(newest in words and "version 1" in words.lower() for words in told)
     assert not any("Version 2" in words or "ersion 0" in words for words in told)
     api.post(AGENTS.url("answers", "versions", commits(api)[1], "restore"))
     api.post(AGENTS.url("answers", "versions", draft, "activate"))
     api.post(AGENTS.url("answers", "versions", commits(api)[1], "activate"))
-    told = words_of(ada.get(workspace_page("activity", "default")))
+    told = ada.get(workspace_page("activity", "default")).words
     older = f"Git {commits(api)[1][4:11]}"
     assert f"restored {older} as draft 2 of agent Answers" in told
     assert f"published {older} of agent Answers in place of version 1" in told
@@ -104,16 +103,16 @@ def test_a_row_shows_the_subject_of_a_commit_and_its_page_the_whole_message(
     assert version["changeMessage"] == "Say it shorter\n\nBecause no one reads it.\n\nReviewed-by: Rita"
     ada = Visitor("ada")
     for address in (page("history"), HOME, page("compare"), page("publish")):
-        words = words_of(ada.get(address))
+        words = ada.get(address).words
         assert "no one reads" not in words, address
         assert "Say it shorter" in words or address != page("history")
-    words = words_of(ada.get(page(f"versions/{commit}")))
+    words = ada.get(page(f"versions/{commit}")).words
     assert "Say it shorter Because no one reads it. Reviewed-by: Rita" in words
 
 
 def test_a_commit_offers_no_edit_and_no_deletion(api: Api, repo: Repository) -> None:
     answer = Visitor("ada").get(page(f"versions/{commits(api)[1]}"))
-    words = words_of(answer)
+    words = answer.words
     assert "first words" in words and "It is kept in Git" in words
     assert "Delete this version" not in words and "Set or move a label" not in words
     assert "Restore as a draft" in words and "Publish this version" in words
@@ -122,27 +121,27 @@ def test_a_commit_offers_no_edit_and_no_deletion(api: Api, repo: Repository) -> 
 def test_a_commit_is_published_after_its_difference_was_shown(api: Api, repo: Repository) -> None:
     ada, commit = Visitor("ada"), commits(api)[1]
     shown = ada.get(page("publish"), version=commit)
-    assert "first" in words_of(shown) and "second" in words_of(shown)
-    ada.send(page("publish"), version=commit, tag=tag_on(shown))
+    assert "first" in shown.words and "second" in shown.words
+    ada.post(page("publish"), version=commit, tag=shown.field("tag"))
     assert repo.text() == '{\n  "instructions": "first words"\n}\n'
 
 
 def test_the_edit_page_starts_from_the_file_and_refuses_a_stale_save(api: Api, repo: Repository) -> None:
     ed = Visitor("ed")
     shown = ed.get(page("change"))
-    assert "second words" in shown.content.decode()
+    assert "second words" in shown.markup
     repo.put({"instructions": "by hand"})
-    refused = ed.client.post(page("change"), {"tag": tag_on(shown), "base": commits(api)[0]})
-    assert refused.status_code == 409
-    assert "by hand" in refused.content.decode()
+    refused = ed.post(page("change"), {"tag": shown.field("tag"), "base": commits(api)[0]})
+    assert refused.status == 409
+    assert "by hand" in refused.markup
 
 
 def test_any_version_can_be_downloaded_as_an_override_file(api: Api, repo: Repository) -> None:
     draft = AGENTS.save(api, "answers", "draft")["resolvedVersionId"]
     answer = Visitor("ed").get(page(f"versions/{draft}/download"))
     assert answer.content == b'{\n  "instructions": "draft"\n}\n'
-    assert answer["Content-Disposition"] == 'attachment; filename="answers.json"'
-    assert Visitor("vic").get(page(f"versions/{draft}/download")).status_code == 403
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="answers.json"'
+    assert Visitor("vic").get(page(f"versions/{draft}/download")).status == 403
 
 
 @pytest.mark.parametrize("name", ["unpublish", "delete"])
@@ -151,8 +150,8 @@ def test_the_confirmation_before_removing_a_file_names_dependents(
 ) -> None:
     ada = Visitor("ada")
     shown = ada.get(page(name))
-    assert "Lead" in words_of(shown)
-    ada.send(page(name), tag=tag_on(shown), **({"typed_id": "answers"} if name == "delete" else {}))
+    assert "Lead" in shown.words
+    ada.post(page(name), tag=shown.field("tag"), **({"typed_id": "answers"} if name == "delete" else {}))
     assert not repo.path().exists()
 
 
@@ -161,7 +160,7 @@ def test_commits_are_shown_and_published_where_there_is_a_gate(api: Api, repo: R
     elsewhere = key_of("gina")
     make_gate(elsewhere, make_scored_dataset(elsewhere), agent=None, rules=[{"rule": "passRate", "min": 0.5}])
     for address in ("history", "publish", f"versions/{commits(api)[1]}"):
-        assert Visitor("ada").get(page(address)).status_code == 200, address
+        assert Visitor("ada").get(page(address)).status == 200, address
     url = AGENTS.url("answers", "versions", commits(api)[1], "activate")
     assert api.post(url).status == 200
 
@@ -169,6 +168,6 @@ def test_commits_are_shown_and_published_where_there_is_a_gate(api: Api, repo: R
 def test_a_viewer_sees_no_commit(api: Api, repo: Repository) -> None:
     vic, (newest, older) = Visitor("vic"), commits(api)
     for hidden in ("history", "compare", f"versions/{older}"):
-        assert vic.get(page(hidden)).status_code == 403
+        assert vic.get(page(hidden)).status == 403
     for shown in ("change", f"versions/{newest}"):
-        assert "second words" in vic.get(page(shown)).content.decode()
+        assert "second words" in vic.get(page(shown)).markup

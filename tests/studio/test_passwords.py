@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from tests.conftest import Cast
-from tests.support.studio import words_of
+from tests.support.studio import Visitor
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
@@ -35,29 +34,29 @@ def edgar(cast: Cast) -> None:
     user.save()
 
 
-def as_(name: str) -> Client:
-    client = Client()
-    client.force_login(User.objects.get(username=name))
+def as_(name: str) -> Visitor:
+    client = Visitor()
+    client.client.force_login(User.objects.get(username=name))
     return client
 
 
 def accepting(password: str) -> str:
     _, token = get_editor().invitation.invite("acme", "lena", Role.VIEWER)
-    client = Client()
+    client = Visitor()
     client.get(reverse("studio:versioning_workspace_invited", args=[token]))
     form = {"invitation": Invitation.objects.get().pk, "new_password1": password, "new_password2": password}
-    return words_of(client.post(reverse("studio:versioning_workspace_accept"), form, follow=True))
+    return client.post(reverse("studio:versioning_workspace_accept"), form, follow=True).words
 
 
 def changing(password: str) -> str:
     form = {"old_password": EARLIER, "new_password1": password, "new_password2": password}
-    return words_of(as_("edgar").post("/studio/password_change/", form, follow=True))
+    return as_("edgar").post("/studio/password_change/", form, follow=True).words
 
 
 def set_by_a_superuser(password: str) -> str:
     edgar = User.objects.get(username="edgar")
     form = {"password1": password, "password2": password, "usable_password": "true"}
-    return words_of(as_("root").post(f"/studio/auth/user/{edgar.pk}/password/", form, follow=True))
+    return as_("root").post(f"/studio/auth/user/{edgar.pk}/password/", form, follow=True).words
 
 
 def made_by_a_command(password: str) -> str:
@@ -96,5 +95,5 @@ def test_short_and_common_passwords_are_refused_wherever_one_is_set(door: Callab
 
 
 def test_who_has_a_shorter_password_still_signs_in() -> None:
-    answer = Client().post("/studio/login/", {"username": "edgar", "password": EARLIER})
-    assert answer["Location"] == "/studio/"
+    answer = Visitor().post("/studio/login/", {"username": "edgar", "password": EARLIER})
+    assert answer.location == "/studio/"

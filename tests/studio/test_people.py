@@ -15,8 +15,7 @@ from studio.accounts.views import NameForm
 from studio.named import FACES, colour_of, initials
 from tests.conftest import Cast
 from tests.support.api import Kind
-from tests.support.studio import Visitor, page_of, words_of, workspace_page
-from tests.support.window import Window
+from tests.support.studio import Visitor, page_of, workspace_page
 from versioning.models import Membership
 
 NAME_PAGE = "/studio/name/"
@@ -36,9 +35,9 @@ def test_a_person_is_shown_by_name_and_face_to_others_and_as_you_to_themselves(
     face = f'<span class="face face-{colour_of("edgar")}" data-initials="EP" aria-hidden="true"></span>'
     shown = f'<span class="person">{face}<bdi title="edgar">Edgar Poe</bdi></span>'
     for page in ("history", "activity", "publish"):
-        assert shown in Window.of("alice").get(page_of(kind, page)).markup, page
-    assert any("Edgar Poe" in row for row in Window.of("alice").list(kind))
-    own = Window.of("edgar")
+        assert shown in Visitor("alice").get(page_of(kind, page)).markup, page
+    assert any("Edgar Poe" in row for row in Visitor("alice").list(kind))
+    own = Visitor("edgar")
     assert f'{face}<bdi title="edgar">You</bdi>' in own.get(page_of(kind, "history")).markup
     assert "You created this" in own.get(page_of(kind, "activity")).text
     assert "saved by you just now" in own.get("/studio/waiting/").text
@@ -47,9 +46,9 @@ def test_a_person_is_shown_by_name_and_face_to_others_and_as_you_to_themselves(
 def test_in_german_the_reader_is_named_where_the_verb_needs_it(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     call("edgar", "Edgar", "Poe")
-    client = Visitor("edgar").client
+    client = Visitor("edgar")
     activity, history = (
-        words_of(client.get(page_of(kind, page), headers=GERMAN)) for page in ("activity", "history")
+        client.get(page_of(kind, page), headers=GERMAN).words for page in ("activity", "history")
     )
     assert "Edgar Poe (Sie) hat" in activity
     assert "Sie ," in history
@@ -59,7 +58,7 @@ def test_people_who_share_a_name_on_a_page_are_told_apart(cast: Cast, kind: Kind
     kind.make(cast.edgar)
     kind.save(cast.paula, text="more")
     call("edgar", "Kim", "Doe")
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     assert "<small>" not in alice.get(page_of(kind, "history")).markup
     call("paula", "KIM", "Doe")
     seen = alice.get(page_of(kind, "history")).markup
@@ -71,13 +70,13 @@ def test_people_who_share_a_name_on_a_page_are_told_apart(cast: Cast, kind: Kind
 def test_nobody_passes_for_somebody_else_by_taking_a_user_name_as_a_name(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     call("edgar", "alice", "")
-    assert "alice</bdi> <small>edgar</small>" in Window.of("paula").get(page_of(kind, "history")).markup
+    assert "alice</bdi> <small>edgar</small>" in Visitor("paula").get(page_of(kind, "history")).markup
 
 
 def test_a_name_is_text_wherever_it_stands(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     call("edgar", '"><script>', "{name} %s")
-    alice = Window.of("alice")
+    alice = Visitor("alice")
     for address in (page_of(kind, "history"), page_of(kind, "activity"), workspace_page("members")):
         seen = alice.get(address)
         assert seen.status == 200
@@ -87,7 +86,7 @@ def test_a_name_is_text_wherever_it_stands(cast: Cast, kind: Kind) -> None:
 
 def test_a_text_cannot_become_the_name_of_a_person(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, text="\ue0001:0\ue001 \ue000123:0\ue001")
-    seen = Window.of("alice").get(page_of(kind, "preview"))
+    seen = Visitor("alice").get(page_of(kind, "preview"))
     assert "\ue0001:0\ue001" in seen.markup
 
 
@@ -96,7 +95,7 @@ def test_who_is_gone_and_the_application_itself_read_well(cast: Cast, kind: Kind
     Membership.objects.filter(user__username="edgar").delete()
     kind.save(cast.alice, autoPublish=True)
     User.objects.filter(username="alice").update(username="gone")
-    seen = Window.of("paula").get(page_of(kind, "activity")).text
+    seen = Visitor("paula").get(page_of(kind, "activity")).text
     assert "alice published version 2" in seen
     assert "edgar created this" in seen
 
@@ -105,7 +104,7 @@ def test_all_people_of_a_page_are_found_with_one_query(cast: Cast, kind: Kind) -
     kind.make(cast.edgar)
     kind.save(cast.paula, text="second")
     kind.save(cast.alice, text="third", autoPublish=True)
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     edgar.get(page_of(kind, "activity"))
     with CaptureQueriesContext(connection) as queries:
         edgar.get(page_of(kind, "activity"))
@@ -119,13 +118,13 @@ def test_all_people_of_a_page_are_found_with_one_query(cast: Cast, kind: Kind) -
 def test_a_person_sets_their_name(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     edgar = Visitor("edgar")
-    assert f'href="{NAME_PAGE}"' in edgar.get("/studio/preferences/").content.decode()
-    answer = edgar.post(NAME_PAGE, first_name=" Edgar ", last_name="Allan Poe")
-    assert "You are now shown as Edgar Allan Poe." in words_of(answer)
+    assert f'href="{NAME_PAGE}"' in edgar.get("/studio/preferences/").markup
+    answer = edgar.submit(NAME_PAGE, first_name=" Edgar ", last_name="Allan Poe")
+    assert "You are now shown as Edgar Allan Poe." in answer.words
     assert User.objects.get(username="edgar").get_full_name() == "Edgar Allan Poe"
-    assert "Edgar Allan Poe" in Window.of("alice").get(page_of(kind, "history")).text
-    edgar.send(NAME_PAGE, first_name="", last_name="")
-    assert "Edgar" not in Window.of("alice").get(page_of(kind, "history")).text
+    assert "Edgar Allan Poe" in Visitor("alice").get(page_of(kind, "history")).text
+    edgar.post(NAME_PAGE, first_name="", last_name="")
+    assert "Edgar" not in Visitor("alice").get(page_of(kind, "history")).text
 
 
 def test_a_name_that_cannot_be_read_is_refused(cast: Cast) -> None:
@@ -147,7 +146,7 @@ def test_a_name_that_cannot_be_read_is_refused(cast: Cast) -> None:
         "a\u2028b",
     ]:
         assert "first_name" in NameForm({"first_name": name, "last_name": ""}).errors, name
-    seen = Window.of("edgar").post(NAME_PAGE, first_name=name, last_name="")
+    seen = Visitor("edgar").post(NAME_PAGE, first_name=name, last_name="")
     assert seen.status == 400 and 'class="error"' in seen.markup
     assert User.objects.get(username="edgar").first_name == ""
 
@@ -160,9 +159,9 @@ def test_names_of_all_scripts_are_accepted(cast: Cast) -> None:
 def test_the_messages_after_a_form_name_people(cast: Cast) -> None:
     call("edgar", "Edgar", "Poe")
     alice = Visitor("alice")
-    said = words_of(alice.post(workspace_page("members/edgar/role"), role="publisher"))
+    said = alice.submit(workspace_page("members/edgar/role"), role="publisher").words
     assert "Edgar Poe now has the role publisher." in said
-    assert "Remove Edgar Poe?" in words_of(alice.get(workspace_page("members/edgar/remove")))
+    assert "Remove Edgar Poe?" in alice.get(workspace_page("members/edgar/remove")).words
 
 
 # Faces

@@ -8,14 +8,12 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.db import models
-from django.test import Client
 
 from studio.models import Preferences
 from tests.conftest import Cast
 from tests.support.api import Kind
 from tests.support.people import HOMES, give_role
-from tests.support.studio import workspace_page
-from tests.support.window import KINDS, Window, page_of
+from tests.support.studio import KINDS, Visitor, page_of, workspace_page
 from versioning.domain.zones import offered_zones
 from versioning.models import AgentVersion, Event, PromptBlockVersion
 
@@ -25,17 +23,17 @@ NAME_PAGE = "/studio/name/"
 NAMES = {role: name for name, (home, role) in HOMES.items() if home == "acme"}
 
 
-def density(window: Window, address: str = NAME_PAGE) -> str:
+def density(window: Visitor, address: str = NAME_PAGE) -> str:
     """Return the class of the page, which determines its first rendering."""
     return window.get(address).markup.partition('<html lang="en" class="')[2].partition('"')[0]
 
 
 def test_a_person_chooses_the_density_of_every_page_for_themselves(cast: Cast) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert density(edgar) == "comfortable"
     assert edgar.post("/studio/density/", density="compact").status == 302
     assert [density(edgar, address) for address in (LIST, "/studio/nothing/")] == ["compact"] * 2
-    assert density(Window.of("vera")) == "comfortable"
+    assert density(Visitor("vera")) == "comfortable"
     for unknown in ('"><script>', "", "comfortable"):
         edgar.post("/studio/density/", density="compact")
         edgar.post("/studio/density/", density=unknown)
@@ -50,20 +48,20 @@ def test_choosing_a_density_redirects_to_the_page_of_the_studio_only(cast: Cast)
         ("http://[", "/studio/"),
         ("", "/studio/"),
     ]:
-        client = Client()
-        client.force_login(User.objects.get(username="edgar"))
+        client = Visitor()
+        client.client.force_login(User.objects.get(username="edgar"))
         answer = client.post("/studio/density/", {"density": "compact"}, headers={"Referer": came_from})
-        assert (answer.status_code, answer.headers["Location"]) == (302, led_to)
+        assert (answer.status, answer.headers["Location"]) == (302, led_to)
 
 
 def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     edgar.post("/studio/density/", density="compact")
     assert "How it works here" in edgar.get("/studio/").text
     assert "How it works here" not in edgar.get(LIST).text
     assert edgar.post("/studio/tour/").status == 302
     assert "How it works here" not in edgar.get("/studio/").text
-    assert "How it works here" in Window.of("paula").get("/studio/").text
+    assert "How it works here" in Visitor("paula").get("/studio/").text
     assert density(edgar) == "compact"
     assert "Show the introduction again" in edgar.get("/studio/preferences/").text
     edgar.post("/studio/tour/", again="")
@@ -77,19 +75,19 @@ def test_the_introduction_says_what_a_person_may_do(cast: Cast) -> None:
         ("publisher", "Publish when it is good.", "Let others in."),
         ("admin", "Let others in.", "Read what is live."),
     ):
-        shown = Window.of(NAMES[name]).get("/studio/").text
+        shown = Visitor(NAMES[name]).get("/studio/").text
         assert (f"Your role: {name} in Acme" in shown, may in shown, may_not in shown) == (True, True, False)
 
 
 def test_the_introduction_of_a_person_with_several_roles_is_about_the_highest(cast: Cast) -> None:
     give_role("edgar", "elsewhere", "viewer")
-    shown = Window.of("edgar").get("/studio/").text
+    shown = Visitor("edgar").get("/studio/").text
     assert "Your role: editor in Acme , viewer in Elsewhere . This is what you may do as editor:" in shown
-    assert "Your role" not in Window.of("root").get("/studio/").text  # who may do everything everywhere
+    assert "Your role" not in Visitor("root").get("/studio/").text  # who may do everything everywhere
 
 
 def test_get_requests_change_no_preferences(cast: Cast) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     assert [edgar.get(f"/studio/{one}/").status for one in ("density", "tour")] == [405, 405]
     assert not Preferences.objects.exists()
 
@@ -98,17 +96,17 @@ GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 
 
 @pytest.fixture
-def edgar(cast: Cast) -> Client:
-    client = Client()
-    client.force_login(User.objects.get(username="edgar"))
+def edgar(cast: Cast) -> Visitor:
+    client = Visitor()
+    client.client.force_login(User.objects.get(username="edgar"))
     return client
 
 
-def language(client: Client, headers: dict[str, str] = GERMAN) -> str:
+def language(client: Visitor, headers: dict[str, str] = GERMAN) -> str:
     return client.get("/studio/tour/", headers=headers).headers["Content-Language"]
 
 
-def test_the_browser_determines_the_language_until_the_person_chooses(edgar: Client) -> None:
+def test_the_browser_determines_the_language_until_the_person_chooses(edgar: Visitor) -> None:
     assert language(edgar) == "de"
     assert language(edgar, {"Accept-Language": "fr"}) == "en"
     for chosen in ("en", "de"):
@@ -119,7 +117,7 @@ def test_the_browser_determines_the_language_until_the_person_chooses(edgar: Cli
         assert (language(edgar), language(edgar, {})) == ("de", "en")
 
 
-def zone_of(window: Window) -> str:
+def zone_of(window: Visitor) -> str:
     """Return the zone of a page, which its scripts use."""
     found = re.search(r'data-zone="([^"]+)"', window.get(f"{LIST}add/").markup)
     assert found is not None
@@ -127,8 +125,8 @@ def zone_of(window: Window) -> str:
 
 
 def test_the_browser_determines_the_time_zone_until_the_person_chooses(cast: Cast) -> None:
-    edgar, elsewhere = Window.of("edgar", zone="Asia/Tokyo"), Window.of("edgar")
-    assert (zone_of(edgar), zone_of(elsewhere), zone_of(Window.of("paula"))) == ("Asia/Tokyo", "UTC", "UTC")
+    edgar, elsewhere = Visitor("edgar", zone="Asia/Tokyo"), Visitor("edgar")
+    assert (zone_of(edgar), zone_of(elsewhere), zone_of(Visitor("paula"))) == ("Asia/Tokyo", "UTC", "UTC")
     assert "That of the browser: Asia/Tokyo" in edgar.get("/studio/preferences/").text
     assert edgar.post("/studio/preferences/", language="", time_zone="Europe/Berlin").status == 302
     chosen = edgar.get("/studio/preferences/")
@@ -146,12 +144,12 @@ def test_the_browser_determines_the_time_zone_until_the_person_chooses(cast: Cas
 
 def test_an_unknown_time_zone_of_the_browser_is_ignored(cast: Cast) -> None:
     for sent in ["Mars/Base", "../../etc/passwd", "<script>", '"', "x" * 3000, "europe/berlin"]:
-        assert zone_of(Window.of("edgar", zone=sent)) == "UTC"
+        assert zone_of(Visitor("edgar", zone=sent)) == "UTC"
 
 
 def test_a_time_zone_that_no_longer_exists_is_ignored(cast: Cast) -> None:
     Preferences.objects.change(User.objects.get(username="edgar").pk, time_zone="Europe/Atlantis")
-    assert zone_of(Window.of("edgar", zone="Asia/Tokyo")) == "Asia/Tokyo"
+    assert zone_of(Visitor("edgar", zone="Asia/Tokyo")) == "Asia/Tokyo"
 
 
 def test_only_zones_of_places_are_offered() -> None:
@@ -172,7 +170,7 @@ def test_every_page_shows_times_in_one_form_and_zone_with_utc_in_the_title(cast:
         models.QuerySet.update(rows, created_at=then)
     words = "Fri 1 March 2024, 05:30"
     title = f"{words} Asia/Tokyo (Thu 29 February 2024, 20:30 UTC)"
-    alice = Window.of("alice", zone="Asia/Tokyo")
+    alice = Visitor("alice", zone="Asia/Tokyo")
     pages = [page_of(kind, name) for name in ("change", "history", "activity", "publish")]
     pages += [page_of(kind, "version", "writer", made["activeVersionId"]), "/studio/waiting/"]
     pages += [KINDS[kind].address("changelist"), "/studio/", "/studio/activity/"]
@@ -182,7 +180,7 @@ def test_every_page_shows_times_in_one_form_and_zone_with_utc_in_the_title(cast:
         is_below_a_day = page == page_of(kind, "history")
         assert shown >= ({"05:30"} if is_below_a_day else {words}), page
     in_utc = "Thu 29 February 2024, 20:30 UTC"
-    unknown = Window.of("alice").get("/studio/waiting/")
+    unknown = Visitor("alice").get("/studio/waiting/")
     assert ("2024-02-29T20:30:00+00:00", in_utc, in_utc) in SHOWN.findall(unknown.markup)
 
 
@@ -190,7 +188,7 @@ def test_keys_and_accounts_show_times_in_the_same_form(cast: Cast) -> None:
     then = datetime.datetime(2024, 2, 29, 20, 30, tzinfo=datetime.UTC)
     User.objects.filter(username="edgar").update(last_login=then, date_joined=then)
     User.objects.filter(username="alice").update(is_superuser=True)
-    alice, edgar = Window.of("alice", zone="Asia/Tokyo"), User.objects.get(username="edgar")
+    alice, edgar = Visitor("alice", zone="Asia/Tokyo"), User.objects.get(username="edgar")
     members = alice.get(workspace_page("members")).markup
     for page in (
         members,
@@ -214,7 +212,7 @@ def test_the_api_answers_in_english(cast: Cast) -> None:
 
 def test_translations_of_scripts_are_served_without_a_sign_in(db: None) -> None:
     for chosen, status in [("de", 200), ("en", 200), ("fr", 404)]:
-        answer = Client().get(f"/studio/translations/{chosen}.js")
-        assert answer.status_code == status
+        answer = Visitor().get(f"/studio/translations/{chosen}.js")
+        assert answer.status == status
         if status == 200:
-            assert "gettext" in answer.content.decode() and "immutable" in answer.headers["Cache-Control"]
+            assert "gettext" in answer.markup and "immutable" in answer.headers["Cache-Control"]

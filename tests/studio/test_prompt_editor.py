@@ -14,11 +14,11 @@ import pytest
 from tests.conftest import Cast
 from tests.support.api import Kind
 from tests.support.service import ROOT
-from tests.support.window import KINDS, Window, page_of
+from tests.support.studio import KINDS, Visitor, page_of
 
 FRONTEND = ROOT / "studio" / "frontend"
 STATIC = ROOT / "studio" / "static" / "studio"
-pytestmark = pytest.mark.processes  # npm's packages are installed for those
+pytestmark = [pytest.mark.processes, pytest.mark.processes]  # npm's packages are installed for those
 
 BUILT = ("prompt-editor.js", "prompt-editor.licences.txt")
 MAX_COMPRESSED = 200_000
@@ -59,7 +59,7 @@ def test_the_licences_of_bundled_packages_are_in_the_repository() -> None:
 
 def test_the_prompt_editor_is_loaded_only_where_prompts_are_written(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "writer")
-    window = Window.of("edgar")
+    window = Visitor("edgar")
     pages = {
         "add": KINDS[kind].address("add"),
         "changelist": KINDS[kind].address("changelist"),
@@ -71,7 +71,7 @@ def test_the_prompt_editor_is_loaded_only_where_prompts_are_written(cast: Cast, 
 
 def test_placeholders_are_marked_only_in_templates(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "writer")
-    window = Window.of("edgar")
+    window = Visitor("edgar")
     # An agent's one text is used as it is; its blocks, and prompt blocks, are filled in.
     expected = "literal" if kind.text == "instructions" else "filled"
     places = {KINDS[kind].address("add"): "text", page_of(kind, "change"): CONTROLS[kind.text]}

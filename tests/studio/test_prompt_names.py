@@ -7,7 +7,7 @@ from typing import Any
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import undone
-from tests.support.window import Window, page_of
+from tests.support.studio import Visitor, page_of
 
 SCHEMA = {
     "type": "object",
@@ -23,8 +23,8 @@ SCHEMA = {
 
 def names(who: str, kind: Kind = AGENTS, resource_id: str = "writer") -> dict[str, dict[str, Any]]:
     """Return the suggestions for a person, by path."""
-    answer = Window.of(who).client.get(page_of(kind, "names", resource_id))
-    assert answer.status_code == 200
+    answer = Visitor(who).get(page_of(kind, "names", resource_id))
+    assert answer.status == 200
     return {name["path"]: name for name in answer.json()["names"]}
 
 
@@ -91,10 +91,10 @@ def test_names_from_unreadable_resources_are_not_suggested(cast: Cast) -> None:
 def test_only_editors_get_suggestions(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, autoPublish=False)
     address = page_of(kind, "names")
-    assert Window.of("charlie").get(address).status == 404
+    assert Visitor("charlie").get(address).status == 404
     kind.publish(cast.paula, "writer", kind.versions(cast.edgar)[0]["id"])
-    assert Window.of("vera").get(address).status == 403
-    assert Window.of("edgar").get(page_of(kind, "names", "nothing")).status == 404
+    assert Visitor("vera").get(address).status == 403
+    assert Visitor("edgar").get(page_of(kind, "names", "nothing")).status == 404
 
 
 def test_the_amount_of_text_read_for_suggestions_is_limited(cast: Cast) -> None:

@@ -17,7 +17,7 @@ from tests.support.calls import undone
 from tests.support.meanwhile import interrupted
 from tests.support.people import give_role
 from tests.support.served import reference
-from tests.support.window import KINDS, Seen, Window
+from tests.support.studio import KINDS, PageResponse, Visitor
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.editor.bulk import MAX_CHOSEN, Choice, Result, publish_chosen
@@ -32,18 +32,18 @@ def value(kind: Kind, resource_id: str, version_id: str) -> str:
     return f"{KINDS[kind].slug}:{resource_id}:{version_id}"
 
 
-def boxes(seen: Seen) -> list[str]:
+def boxes(seen: PageResponse) -> list[str]:
     """Return the values of the checkboxes on a page."""
     return [html.unescape(one) for one in re.findall(r'name="chosen" value="([^"]*)"', seen.markup)]
 
 
-def tags(seen: Seen) -> dict[str, str]:
+def tags(seen: PageResponse) -> dict[str, str]:
     """Return the tags that a page would send along."""
     found = re.findall(r'name="(tag:[^"]*)" value="([^"]*)"', seen.markup)
     return {html.unescape(name): tag for name, tag in found}
 
 
-def confirm(window: Window, *chosen: str, **more: Any) -> Seen:
+def confirm(window: Visitor, *chosen: str, **more: Any) -> PageResponse:
     """Select drafts, and confirm on the next page."""
     asked = window.post(PUBLISH, chosen=list(chosen))  # type: ignore[arg-type]
     assert asked.status == 200
@@ -60,16 +60,16 @@ def live(cast: Cast, kind: Kind, resource_id: str = "writer") -> Any:
 
 def test_only_the_selected_drafts_go_live(cast: Cast, kind: Kind) -> None:
     first, second, third = drafts(cast, kind, "a", "team/b:c", "d")
-    asked = Window.of("paula").post(PUBLISH, chosen=[first, second])  # type: ignore[arg-type]
+    asked = Visitor("paula").post(PUBLISH, chosen=[first, second])  # type: ignore[arg-type]
     assert "Publish 2 drafts?" in asked.text and boxes(asked) == [first, second]
     assert [live(cast, kind, one) for one in ("a", "team/b:c", "d")] == [None, None, None]
-    seen = confirm(Window.of("paula"), first, second)
+    seen = confirm(Visitor("paula"), first, second)
     assert (seen.status, "2 are now live" in seen.text) == (200, True)
     assert [live(cast, kind, one) for one in ("a", "team/b:c", "d")] == [
         *(one.rpartition(":")[2] for one in (first, second)),
         None,
     ]
-    assert boxes(Window.of("paula").get(WAITING)) == [third]
+    assert boxes(Visitor("paula").get(WAITING)) == [third]
     assert Event.objects.filter(type=f"{KINDS[kind].slug}.published", actor="paula").count() == 2
 
 
@@ -80,18 +80,18 @@ def test_a_block_goes_live_before_the_agents_that_need_it(cast: Cast) -> None:
         value(AGENTS, "writer", agent["latestVersionId"]),
         value(PROMPT_BLOCKS, "tone", block["latestVersionId"]),
     ]
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     alone = paula.post(PUBLISH, chosen=chosen[0])
     assert "The prompt block “ Tone ” is not published." in alone.text and boxes(alone) == []
     seen = paula.post(PUBLISH, chosen=chosen[0], confirmed="yes")
     assert "The prompt block “ Tone ” is not published." in seen.text and live(cast, AGENTS) is None
-    assert "2 are now live" in confirm(Window.of("paula"), *chosen).text
+    assert "2 are now live" in confirm(Visitor("paula"), *chosen).text
     assert live(cast, AGENTS) == agent["latestVersionId"]
 
 
 def test_one_refused_draft_does_not_stop_the_others(cast: Cast, kind: Kind) -> None:
     chosen = drafts(cast, kind, "a", "b", "c")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     asked = paula.post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
     kind.save(cast.edgar, "b", "newer")
     seen = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def test_drafts_changed_since_the_list_was_opened_are_not_offered(cast: Cast, ki
     stale, published, fresh = drafts(cast, kind, "a", "b", "c")
     kind.save(cast.edgar, "a", "newer")
     kind.publish(cast.alice, "b", published.rpartition(":")[2])
-    asked = Window.of("paula").post(PUBLISH, chosen=[stale, published, fresh])  # type: ignore[arg-type]
+    asked = Visitor("paula").post(PUBLISH, chosen=[stale, published, fresh])  # type: ignore[arg-type]
     assert boxes(asked) == [fresh]
     assert "saved again since you looked" in asked.text and "It is already live." in asked.text
 
@@ -116,7 +116,7 @@ def test_a_change_after_the_confirmation_page_is_not_undone(cast: Cast, kind: Ki
         with undone():
             first = kind.make(cast.alice, autoPublish=True)["activeVersionId"]
             shown = kind.save(cast.edgar, text="shown")["latestVersionId"]
-            paula = Window.of("paula")
+            paula = Visitor("paula")
             asked = paula.post(PUBLISH, chosen=value(kind, "writer", shown))
             if change == "a save":
                 kind.save(cast.edgar, text="newer")
@@ -135,7 +135,7 @@ def test_a_change_after_the_confirmation_page_is_not_undone(cast: Cast, kind: Ki
 
 
 def test_a_version_saved_during_publishing_never_goes_live(cast: Cast, kind: Kind) -> None:
-    paula = Window.of("paula")
+    paula = Visitor("paula", raise_request_exception=False)
     number = 0
 
     def prepare(_number: int) -> Any:
@@ -160,7 +160,7 @@ def test_a_version_saved_during_publishing_never_goes_live(cast: Cast, kind: Kin
 
 def test_the_confirmation_takes_as_many_queries_for_many_drafts_as_for_one(cast: Cast) -> None:
     chosen = [one for kind in (AGENTS, PROMPT_BLOCKS) for one in drafts(cast, kind, "a", "b", "c")]
-    paula, counts = Window.of("paula"), []
+    paula, counts = Visitor("paula"), []
     for some in ([chosen[0], chosen[-1]], [chosen[0], chosen[-1]], chosen):
         with CaptureQueriesContext(connection) as queries:
             assert len(boxes(paula.post(PUBLISH, chosen=some))) == len(some)  # type: ignore[arg-type]
@@ -174,7 +174,7 @@ def test_everything_that_would_change_is_on_the_page(cast: Cast, kind: Kind) -> 
     newest = kind.url("changed")
     chosen = [value(kind, "changed", cast.alice.get(newest, status="draft").body["latestVersionId"])]
     chosen += drafts(cast, kind, "new")
-    asked = Window.of("paula").post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
+    asked = Visitor("paula").post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
     assert "<del>polite</del>" in asked.markup and "&lt;b&gt;kind&lt;/b&gt;" in asked.markup
     assert "<b>kind" not in asked.markup and asked.markup.count("What changes") == 2
     assert asked.markup.count(" checked") == 2
@@ -184,7 +184,7 @@ def test_a_change_too_long_for_the_page_is_named_and_not_ticked(cast: Cast, kind
     kind.make(cast.alice, "long", "x" * 10, autoPublish=True)
     kind.save(cast.edgar, "long", "\n".join(f"line {number}" for number in range(20_000)))
     long = cast.alice.get(kind.url("long"), status="draft").body["latestVersionId"]
-    asked = Window.of("paula").post(PUBLISH, chosen=[*drafts(cast, kind, "short"), value(kind, "long", long)])  # type: ignore[arg-type]
+    asked = Visitor("paula").post(PUBLISH, chosen=[*drafts(cast, kind, "short"), value(kind, "long", long)])  # type: ignore[arg-type]
     assert "This changes more than fits on this page." in asked.text
     ticked = re.findall(r'name="chosen" value="\w+:(\w+):[^"]*" checked', asked.markup)
     assert ticked == ["short"] and len(asked.markup) < 2_000_000
@@ -192,7 +192,7 @@ def test_a_change_too_long_for_the_page_is_named_and_not_ticked(cast: Cast, kind
 
 def test_what_changed_meanwhile_is_shown_again_and_can_be_published_then(cast: Cast, kind: Kind) -> None:
     [chosen] = drafts(cast, kind, "a")
-    paula = Window.of("paula")
+    paula = Visitor("paula")
     asked = paula.post(PUBLISH, chosen=chosen)
     kind.save(cast.edgar, "a", "Said since then")
     refused = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))
@@ -211,10 +211,10 @@ def test_drafts_of_several_workspaces_stand_below_their_names(cast: Cast, kind: 
     give_role("paula", "elsewhere", "publisher")
     [here] = drafts(cast, kind, "here")
     there = value(kind, "there", kind.make(cast.charlie, "there", workspaceId="elsewhere")["latestVersionId"])
-    asked = Window.of("paula").post(PUBLISH, chosen=[here, there])  # type: ignore[arg-type]
+    asked = Visitor("paula").post(PUBLISH, chosen=[here, there])  # type: ignore[arg-type]
     found = re.findall(r'<h2 class="section-title"[^>]*>(\w+)</h2>', asked.markup)
     assert found == ["Acme", "Elsewhere"] and boxes(asked) == [here, there]
-    report = confirm(Window.of("paula"), here, there)
+    report = confirm(Visitor("paula"), here, there)
     assert re.search(r"here.*Acme.*there.*Elsewhere", report.text)
 
 
@@ -222,7 +222,7 @@ def test_callers_without_the_right_publish_nothing_and_learn_nothing(cast: Cast,
     made = kind.make(cast.alice, name="Secret plan")["latestVersionId"]
     chosen = [value(kind, "writer", made), value(kind, "nothing", made)]
     for name in ("edgar", "vera", "charlie"):
-        window = Window.of(name)
+        window = Visitor(name)
         asked = window.post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
         seen = window.post(PUBLISH, chosen=chosen, confirmed="yes")  # type: ignore[arg-type]
         assert live(cast, kind) is None and boxes(asked) == []
@@ -234,7 +234,7 @@ def test_callers_without_the_right_publish_nothing_and_learn_nothing(cast: Cast,
             assert "Secret plan" not in asked.text + seen.text
     own = kind.make(cast.charlie, "theirs", workspaceId="elsewhere")["latestVersionId"]
     both = [*chosen, value(kind, "theirs", own)]
-    assert "1 is now live" in Window.of("charlie").post(PUBLISH, chosen=both, confirmed="yes").text  # type: ignore[arg-type]
+    assert "1 is now live" in Visitor("charlie").post(PUBLISH, chosen=both, confirmed="yes").text  # type: ignore[arg-type]
     assert live(cast, kind) is None
 
 
@@ -246,7 +246,7 @@ def test_an_invalid_selection_is_refused_and_named(cast: Cast) -> None:
         (["agent:a:b"] * 201, "chosen:"),
     ]:
         for more in ({}, {"confirmed": "yes"}):
-            seen = Window.of("paula").post(PUBLISH, chosen=chosen, **more)  # type: ignore[arg-type]
+            seen = Visitor("paula").post(PUBLISH, chosen=chosen, **more)  # type: ignore[arg-type]
             assert (seen.status, field in seen.text) == (400, True)
 
 
@@ -255,9 +255,9 @@ def test_the_next_url_leads_only_to_the_studio(cast: Cast) -> None:
         *("https://example.org/", "//example.org/studio/", "/api/", "javascript:alert(1)", "/studio/../api/"),
         *("/studio/%2e%2e/api/", "/studio/search/..\\../api/", "/studio/.%2E/", "/studio/.."),
     ]:
-        assert Window.of("paula").post(PUBLISH, next=address).headers["Location"] == WAITING
+        assert Visitor("paula").post(PUBLISH, next=address).headers["Location"] == WAITING
         assert (
-            Window.of("paula").post(PUBLISH, next=f"{WAITING}?page=2").headers["Location"]
+            Visitor("paula").post(PUBLISH, next=f"{WAITING}?page=2").headers["Location"]
             == f"{WAITING}?page=2"
         )
 

@@ -15,10 +15,8 @@ from studio.workspaces import keys, members
 from tests.conftest import Cast
 from tests.serving.test_query_counts import grow, insert_history, insert_resources, versions_to_read
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.forms import Person
 from tests.support.served import reference, text
-from tests.support.studio import Visitor, page_of, workspace_page
-from tests.support.window import KINDS, Window
+from tests.support.studio import KINDS, Visitor, page_of, workspace_page
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.models import Agent, Workspace, events
@@ -50,8 +48,8 @@ def pages(kind: Kind) -> dict[str, str]:
         "compare": page_of(kind, "compare", "r0"),
         "compare two": page_of(kind, "compare", "r0") + f"?from={first}&to={second}",
         "publish": page_of(kind, "publish", "r0"),
-        "version": page_of(kind, f"versions/{second}", "r0"),
-        "delete": page_of(kind, f"versions/{second}/delete", "r0"),
+        "version": page_of(kind, "version", "r0", second),
+        "delete": page_of(kind, "version_delete", "r0", second),
     }
 
 
@@ -60,7 +58,7 @@ def counts(visitor: Visitor, addresses: dict[str, str]) -> dict[str, int]:
     for name, address in addresses.items():
         with CaptureQueriesContext(connection) as queries:
             answer = visitor.get(address)
-        assert answer.status_code == 200, name
+        assert answer.status == 200, name
         found[name] = len(queries)
     return found
 
@@ -121,7 +119,7 @@ def lists(kind: Kind) -> list[tuple[str, dict[str, str]]]:
     ]
 
 
-def counts_of_lists(window: Window, kind: Kind) -> dict[str, int]:
+def counts_of_lists(window: Visitor, kind: Kind) -> dict[str, int]:
     found = {}
     for address, query in lists(kind):
         with CaptureQueriesContext(connection) as queries:
@@ -132,7 +130,7 @@ def counts_of_lists(window: Window, kind: Kind) -> dict[str, int]:
 
 def test_the_lists_and_the_home_page(cast: Cast, kind: Kind) -> None:
     grow(0, FEW)
-    window = Window.of("paula")
+    window = Visitor("paula")
     window.get(page_of(kind, "usage", "r0"))  # the first time it is remembered that they opened it
     among_few = counts_of_lists(window, kind)
     assert max(among_few.values()) <= MAX_QUERIES
@@ -149,15 +147,15 @@ def test_the_lists_and_the_home_page(cast: Cast, kind: Kind) -> None:
 PAGES = ("change", "preview", "try")
 
 
-def queries(person: Person, kind: Kind, page: str, **query: str) -> int:
-    person.get(kind, page, **query)  # the first time it is remembered that they opened it
+def queries(person: Visitor, kind: Kind, page: str, **query: str) -> int:
+    person.get(page_of(kind, page), **query)  # the first time it is remembered that they opened it
     with CaptureQueriesContext(connection) as captured:
-        assert person.get(kind, page, **query).status_code == 200
+        assert person.get(page_of(kind, page), **query).status == 200
     return len(captured)
 
 
 def test_the_number_of_queries_does_not_grow_with_the_number_of_resources(cast: Cast, kind: Kind) -> None:
-    edgar = Person("edgar")
+    edgar = Visitor("edgar")
     kind.make(cast.alice, "writer")
     insert_resources(kind, [f"few/{number}" for number in range(FEW)])
     few = [queries(edgar, kind, page) for page in PAGES]
@@ -167,7 +165,7 @@ def test_the_number_of_queries_does_not_grow_with_the_number_of_resources(cast: 
 
 
 def test_the_number_of_queries_does_not_grow_with_the_references_of_the_agent(cast: Cast) -> None:
-    edgar, vera = Person("edgar"), Person("vera")
+    edgar, vera = Visitor("edgar"), Visitor("vera")
     insert_resources(PROMPT_BLOCKS, [f"block/{number}" for number in range(MANY)])
     insert_resources(AGENTS, [f"agent/{number}" for number in range(MANY)])
 
@@ -185,7 +183,7 @@ def test_the_number_of_queries_does_not_grow_with_the_references_of_the_agent(ca
 
 
 def test_the_number_of_queries_does_not_grow_with_the_agents_that_use_the_block(cast: Cast) -> None:
-    edgar = Person("edgar")
+    edgar = Visitor("edgar")
     PROMPT_BLOCKS.make(cast.alice, "writer", autoPublish=True)
 
     def count(number: int) -> int:
@@ -195,12 +193,12 @@ def test_the_number_of_queries_does_not_grow_with_the_agents_that_use_the_block(
         return queries(edgar, PROMPT_BLOCKS, "change")
 
     assert count(1) == count(3) <= MAX_QUERIES
-    assert b"Live in 4 agents" in edgar.get(PROMPT_BLOCKS).content
+    assert b"Live in 4 agents" in edgar.get(page_of(PROMPT_BLOCKS, "change")).content
 
 
 def test_suggestions_are_few_and_quick_to_ask_for(cast: Cast) -> None:
-    edgar = Person("edgar")
+    edgar = Visitor("edgar")
     AGENTS.make(cast.alice, "writer")
     insert_resources(PROMPT_BLOCKS, [f"many/{number}" for number in range(21)])
     assert queries(edgar, AGENTS, "choices", of="prompt", q="many") <= MAX_QUERIES
-    assert len(edgar.get(AGENTS, "choices", of="prompt", q="many").json()["choices"]) == 20
+    assert len(edgar.get(page_of(AGENTS, "choices"), of="prompt", q="many").json()["choices"]) == 20

@@ -9,10 +9,8 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.calls import undone
 from tests.support.configurations import FOR_GOLD
-from tests.support.forms import Person
 from tests.support.served import reference, text
-from tests.support.studio import words_of
-from tests.support.window import Window, page_of
+from tests.support.studio import Visitor, page_of
 
 MARKED = '<bdi class="prompt-variable" dir="ltr">{{ name || &quot;you&quot; }}</bdi>'
 TEXT = 'Dear {{ name || "you" }}, <b>{{ not one }'
@@ -26,7 +24,7 @@ def test_placeholders_are_marked_for_a_viewer(cast: Cast) -> None:
     ]:
         with undone():
             kind.make(cast.paula, autoPublish=True, **fields)
-            markup = Window.of("vera").get(page_of(kind, "change")).markup
+            markup = Visitor("vera").get(page_of(kind, "change")).markup
             assert (MARKED in markup) is is_marked
             assert "&lt;b&gt;{{ not one }" in markup
 
@@ -57,22 +55,22 @@ def writer(cast: Cast) -> None:
 
 
 def test_a_shared_block_is_shown_at_its_reference(writer: None) -> None:
-    page = Person("edgar").get(AGENTS)
-    words = words_of(page)
+    page = Visitor("edgar").get(page_of(AGENTS, "change"))
+    words = page.words
     assert "Tone of voice Unpublished changes" in words and "drafted words Open Tone of voice" in words
     assert "A prompt block that does not exist, or that you may not read theirs" in words
     assert THEIRS not in words and "Their block" not in words
 
 
 def test_a_viewer_reads_the_live_versions_of_agent_and_block(writer: None) -> None:
-    words = words_of(Person("vera").get(AGENTS))
+    words = Visitor("vera").get(page_of(AGENTS, "change")).words
     assert "Be brief." in words and "Shown when tier is gold. Be generous." in words
     assert f"Tone of voice Published {LINES[0]} {LINES[1]} Expand" in words
     assert "drafted words" not in words and "theirs" not in words
 
 
 def test_a_non_member_reads_a_public_agent_without_its_blocks(writer: None) -> None:
-    words = words_of(Person("charlie").get(AGENTS))
+    words = Visitor("charlie").get(page_of(AGENTS, "change")).words
     assert (
         "Be brief." in words and "A prompt block that does not exist, or that you may not read tone" in words
     )
@@ -80,24 +78,24 @@ def test_a_non_member_reads_a_public_agent_without_its_blocks(writer: None) -> N
 
 
 def test_a_newly_picked_block_is_shown_to_its_readers_only(cast: Cast, writer: None) -> None:
-    edgar = Person("edgar")
-    assert "drafted words" in edgar.get(AGENTS, "reference", id="tone").content.decode()
+    edgar = Visitor("edgar")
+    assert "drafted words" in edgar.get(page_of(AGENTS, "reference"), id="tone").markup
     for hidden in ("theirs", "nothing", "\x00", ""):
-        page = edgar.get(AGENTS, "reference", id=hidden)
-        assert page.status_code == 200
-        assert THEIRS not in page.content.decode() and "Their block" not in page.content.decode()
-    assert Person("vera").get(AGENTS, "reference", id="tone").status_code == 403
+        page = edgar.get(page_of(AGENTS, "reference"), id=hidden)
+        assert page.status == 200
+        assert THEIRS not in page.markup and "Their block" not in page.markup
+    assert Visitor("vera").get(page_of(AGENTS, "reference"), id="tone").status == 403
     PROMPT_BLOCKS.make(cast.alice, "writer")
-    assert Person("charlie").get(PROMPT_BLOCKS, "reference", id="tone").status_code == 404
+    assert Visitor("charlie").get(page_of(PROMPT_BLOCKS, "reference"), id="tone").status == 404
 
 
 def test_too_long_texts_are_omitted_and_the_page_says_so(cast: Cast) -> None:
     for number in range(3):
         PROMPT_BLOCKS.make(cast.alice, f"long/{number}", f"{number}" * 500_000)
     AGENTS.make(cast.alice, "writer", instructions=[reference(f"long/{number}") for number in range(3)])
-    page = Person("edgar").get(AGENTS)
+    page = Visitor("edgar").get(page_of(AGENTS, "change"))
     assert len(page.content) < 1_500_000
-    assert words_of(page).count("Its text is too long to be shown here.") == 2
+    assert page.words.count("Its text is too long to be shown here.") == 2
 
 
 def test_everything_that_a_viewer_reads_is_in_words(cast: Cast) -> None:
@@ -112,7 +110,7 @@ def test_everything_that_a_viewer_reads_is_in_words(cast: Cast) -> None:
         memory={"size": 3},
         autoPublish=True,
     )
-    words = words_of(Person("vera").get(AGENTS))
+    words = Visitor("vera").get(page_of(AGENTS, "change")).words
     assert "Model plain echo Used when tier is gold. golden echo" in words
     assert "search Look it up Offered when tier is gold." in words
     assert "Used when tier is gold. writer/helper" in words
@@ -127,7 +125,7 @@ def test_the_number_of_agents_with_a_block_counts_only_readable_ones(cast: Cast)
                 home = "acme" if api is cast.alice else "elsewhere"
                 fields = {"instructions": [reference("writer")], "workspaceId": home, "autoPublish": True}
                 AGENTS.make(api, agent_id, **fields)
-            page = Person(who).get(PROMPT_BLOCKS)
-            words = words_of(page)
+            page = Visitor(who).get(page_of(PROMPT_BLOCKS, "change"))
+            words = page.words
             assert f"Live in {count} agent" in words and f"Used by {count}" in words
-            assert "secret-agent" not in page.content.decode()
+            assert "secret-agent" not in page.markup

@@ -10,14 +10,14 @@ from studio.models import SavedFilter
 from studio.resources.filters import MAX_FILTERS
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.window import KINDS, Seen, Window
+from tests.support.studio import KINDS, PageResponse, Visitor
 
 
 def page(kind: Kind) -> str:
     return KINDS[kind].address("filters")
 
 
-def save(window: Window, kind: Kind, name: str, query: str = "state=changed") -> Seen:
+def save(window: Visitor, kind: Kind, name: str, query: str = "state=changed") -> PageResponse:
     return window.post(page(kind), name=name, query=query)
 
 
@@ -27,7 +27,7 @@ def names(name: str, kind: Kind) -> list[str]:
 
 
 def test_a_saved_filter_links_to_the_list(cast: Cast, kind: Kind) -> None:
-    edgar, address = Window.of("edgar"), KINDS[kind].address("changelist")
+    edgar, address = Visitor("edgar"), KINDS[kind].address("changelist")
     assert "Save this filter" in edgar.get(address, tag="red").text
     assert "Save this filter" not in edgar.get(address).text
     done = save(edgar, kind, "  my   drafts ", "nonsense=1&page=3&tag=red&state=gone&q=&author=edgar")
@@ -40,22 +40,22 @@ def test_a_saved_filter_links_to_the_list(cast: Cast, kind: Kind) -> None:
 
 
 def test_a_filter_belongs_to_one_person_and_one_list(cast: Cast) -> None:
-    save(Window.of("edgar"), AGENTS, "mine")
+    save(Visitor("edgar"), AGENTS, "mine")
     mine = SavedFilter.objects.get()
-    assert "mine" not in Window.of("edgar").get(page(PROMPT_BLOCKS)).text
+    assert "mine" not in Visitor("edgar").get(page(PROMPT_BLOCKS)).text
     for name in ("paula", "alice", "root", "charlie"):
-        other = Window.of(name)
+        other = Visitor(name)
         assert "mine" not in other.get(page(AGENTS)).text
         for sent in ({"delete": str(mine.pk)}, {"rename": str(mine.pk), "name": "theirs"}):
             assert other.post(page(AGENTS), **sent).status == 404
-    assert Window.of("edgar").post(page(PROMPT_BLOCKS), delete=str(mine.pk)).status == 404
+    assert Visitor("edgar").post(page(PROMPT_BLOCKS), delete=str(mine.pk)).status == 404
     assert names("edgar", AGENTS) == ["mine"]
-    save(Window.of("paula"), AGENTS, "mine")
+    save(Visitor("paula"), AGENTS, "mine")
     assert names("paula", AGENTS) == ["mine"]
 
 
 def test_a_filter_is_renamed_and_deleted(cast: Cast, kind: Kind) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     save(edgar, kind, "one")
     save(edgar, kind, "two", "tag=red")
     one = SavedFilter.objects.get(name="one")
@@ -68,7 +68,7 @@ def test_a_filter_is_renamed_and_deleted(cast: Cast, kind: Kind) -> None:
 
 
 def test_an_invalid_filter_is_refused_with_the_reason(cast: Cast) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     save(edgar, AGENTS, "twice")
     for name, query, why in [
         ("", "tag=red", "Give it a name."),
@@ -84,7 +84,7 @@ def test_an_invalid_filter_is_refused_with_the_reason(cast: Cast) -> None:
 
 
 def test_the_number_of_saved_filters_is_limited(cast: Cast) -> None:
-    edgar = Window.of("edgar")
+    edgar = Visitor("edgar")
     for number in range(MAX_FILTERS):
         assert save(edgar, AGENTS, str(number)).status == 302
     seen = save(edgar, AGENTS, "one too many")

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 
 from tests.conftest import Cast
 from tests.support.api import Kind
-from tests.support.forms import Person, controls
-from tests.support.window import page_of
+from tests.support.studio import PageResponse, Visitor, controls, page_of
 
 
-class Script(Person):
+class Script(Visitor):
     """A person whose browser saves without leaving the page."""
 
-    def send(self, kind: Kind, form: dict[str, str], **typed: str) -> HttpResponse:
+    def send(self, kind: Kind, form: dict[str, str], **typed: str) -> PageResponse:
         given = form | {name.replace("__", "."): text for name, text in typed.items()}
         address = page_of(kind, "change", "writer")
-        answer: Any = self.client.post(address, given, headers={"Accept": "application/json"})
+        answer: Any = self.post(address, given, headers={"Accept": "application/json"})
         return answer
 
 
@@ -29,9 +27,9 @@ def edgar(cast: Cast, kind: Kind) -> Script:
     return Script("edgar")
 
 
-def told(answer: HttpResponse, status: int = 200) -> dict[str, Any]:
-    assert (answer.status_code, answer["Content-Type"]) == (status, "application/json")
-    found: dict[str, Any] = answer.json()  # type: ignore[attr-defined]
+def told(answer: PageResponse, status: int = 200) -> dict[str, Any]:
+    assert (answer.status, answer.headers["Content-Type"]) == (status, "application/json")
+    found: dict[str, Any] = answer.json()
     return found
 
 
@@ -51,23 +49,23 @@ def test_a_save_answers_with_its_messages_and_what_the_form_saves_on(
     assert "/reviews/ask/" in message["html"]  # the next step that the page offers, too
     assert first["title"] == "Version 2"
     saves_on = {name: first[name] for name in ("tag", "base")} | {"csrfmiddlewaretoken": ""}
-    fresh = controls(edgar.get(kind).content.decode(), "edit-form") | {"csrfmiddlewaretoken": ""}
+    fresh = controls(edgar.get(page_of(kind, "change")).markup, "edit-form") | {"csrfmiddlewaretoken": ""}
     assert fresh == form | saves_on | {"name": "Once"}
-    assert "saved as a draft" not in edgar.get(kind).content.decode()  # it was said already
+    assert "saved as a draft" not in edgar.get(page_of(kind, "change")).markup  # it was said already
     told(edgar.send(kind, form | saves_on, name="Twice"))
     assert numbers(cast, kind) == [3, 2, 1]
-    news = edgar.client.get(first["news"]).json()
+    news = edgar.get(first["news"]).json()
     assert news["changed"] is True
     last = told(edgar.send(kind, edgar.form(kind), name="Twice"))
     assert last["messages"] == [{"level": "info", "html": "Nothing was changed, so nothing was saved."}]
-    assert edgar.client.get(last["news"]).json()["changed"] is False
+    assert edgar.get(last["news"]).json()["changed"] is False
 
 
 def test_a_save_that_goes_on_names_the_next_page(cast: Cast, kind: Kind, edgar: Script) -> None:
     paula = Script("paula")
     answer = told(paula.send(kind, paula.form(kind), name="Once", then="publish"))
     assert list(answer) == ["next"] and "/publish/?version=" in answer["next"]
-    assert "saved as a draft" in paula.client.get(answer["next"]).content.decode()
+    assert "saved as a draft" in paula.get(answer["next"]).markup
 
 
 def test_a_refusal_names_the_controls(cast: Cast, kind: Kind, edgar: Script) -> None:
@@ -98,4 +96,4 @@ def test_what_cannot_be_saved_is_said_in_a_sentence(cast: Cast, kind: Kind, edga
     cast.alice.delete(kind.url("writer"))
     assert told(edgar.send(kind, form, name="Once"), 404)["problems"][0].startswith("Page not found.")
     edgar.client.logout()
-    assert edgar.send(kind, form, name="Once").status_code == 302
+    assert edgar.send(kind, form, name="Once").status == 302

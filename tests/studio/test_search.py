@@ -6,17 +6,17 @@ import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.window import Seen, Window, page_of
+from tests.support.studio import PageResponse, Visitor, page_of
 
 SEARCH = "/studio/search/"
 SUGGESTIONS = "/studio/search/suggestions/"
 
 
-def search(name: str, text: str, **query: str) -> Seen:
-    return Window.of(name).get(SEARCH, q=text, **query)
+def search(name: str, text: str, **query: str) -> PageResponse:
+    return Visitor(name).get(SEARCH, q=text, **query)
 
 
-def results(page: Seen) -> list[str]:
+def results(page: PageResponse) -> list[str]:
     return [link for link in page.links if "/change/" in link or "/versions/" in link]
 
 
@@ -37,8 +37,8 @@ def test_a_search_finds_ids(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "birds/parrots", "about others", name="Others")
     marked = "birds/<mark>parrot</mark>s"
     assert marked in search("edgar", "parrot").markup
-    assert marked in Window.of("edgar").get(SUGGESTIONS, q="parrot").markup
-    assert marked not in Window.of("edgar").get(SUGGESTIONS, q="others").markup
+    assert marked in Visitor("edgar").get(SUGGESTIONS, q="parrot").markup
+    assert marked not in Visitor("edgar").get(SUGGESTIONS, q="others").markup
 
 
 def test_a_hit_links_to_the_page_with_the_text(cast: Cast, kind: Kind) -> None:
@@ -54,7 +54,7 @@ def test_a_hit_links_to_the_page_with_the_text(cast: Cast, kind: Kind) -> None:
 def test_texts_of_prompts_and_queries_are_escaped(cast: Cast, kind: Kind) -> None:
     script = "<script>alert('parrots')</script>"
     kind.make(cast.edgar, text=script, name=script, description=script)
-    for page in (search("edgar", "parrots"), Window.of("edgar").get(SUGGESTIONS, q="parrots")):
+    for page in (search("edgar", "parrots"), Visitor("edgar").get(SUGGESTIONS, q="parrots")):
         assert "<script>alert" not in page.markup
         assert "alert(&#x27;<mark>parrots</mark>&#x27;)" in page.markup
     assert "<script>alert" not in search("edgar", script).markup
@@ -76,22 +76,22 @@ def test_a_too_long_search_is_refused_with_a_message(cast: Cast) -> None:
     assert len(results(search("edgar", "x" * 200))) == 1
     page = search("edgar", "x" * 201)
     assert results(page) == [] and "a search can have up to 200 characters" in page.text
-    assert Window.of("edgar").get(SUGGESTIONS, q="x" * 201).markup.strip() == ""
+    assert Visitor("edgar").get(SUGGESTIONS, q="x" * 201).markup.strip() == ""
 
 
 @pytest.mark.database
 def test_suggestions_begin_with_names_and_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "named", name="Parrots of the world")
     kind.make(cast.edgar, "told", "tales of parrots", name="Tales")
-    markup = Window.of("edgar").get(SUGGESTIONS, q="parro").markup
+    markup = Visitor("edgar").get(SUGGESTIONS, q="parro").markup
     assert markup.index("<mark>Parro</mark>ts of the world") < markup.index("Tales")
     kind.make(cast.edgar, "a-parrot-of-the-world", name="Another")
-    typed = Window.of("edgar").get(SUGGESTIONS, q="Parrots of the world").markup
+    typed = Visitor("edgar").get(SUGGESTIONS, q="Parrots of the world").markup
     assert typed.index(page_of(kind, "change", "named")) == typed.index("/studio/versioning/")
     for name in ("vera", "charlie"):
-        assert Window.of(name).get(SUGGESTIONS, q="parro").markup.strip() == ""
+        assert Visitor(name).get(SUGGESTIONS, q="parro").markup.strip() == ""
 
 
 def test_the_former_url_of_the_search_redirects(cast: Cast) -> None:
-    moved = Window.of("edgar").get("/studio/", q="a b&c")
+    moved = Visitor("edgar").get("/studio/", q="a b&c")
     assert moved.status == 302 and moved.headers["Location"] == f"{SEARCH}?q=a+b%26c"

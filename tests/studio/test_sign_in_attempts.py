@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from pytest_django import Settings
 
 from tests.conftest import Cast
 from tests.support.calls import undone
-from tests.support.studio import words_of
+from tests.support.studio import Visitor
 from versioning.models import SignInAttempts
 from versioning.models.throttle import (
     FORGOTTEN_AFTER,
@@ -33,26 +32,25 @@ pytestmark = pytest.mark.usefixtures("edgar")
 
 @pytest.fixture
 def edgar(cast: Cast) -> None:
-    """Edgar and vera have passwords."""
     for user in User.objects.filter(username__in=("edgar", "vera")):
         user.set_password(PASSWORD)
         user.save()
 
 
 def attempt(
-    name: str = "edgar", password: str = "wrong", *, client: Client | None = None, **more: str
+    name: str = "edgar", password: str = "wrong", *, client: Visitor | None = None, **more: str
 ) -> Any:
-    return (client or Client()).post(SIGN_IN, {"username": name, "password": password}, **more)
+    return (client or Visitor()).post(SIGN_IN, {"username": name, "password": password}, **more)
 
 
 def is_in(answer: Any) -> bool:
-    return bool(answer.status_code == 302)
+    return bool(answer.status == 302)
 
 
 def use_up(name: str = "edgar", **more: Any) -> None:
     """Try as many wrong passwords as are allowed before the first wait."""
     for _ in range(FREE):
-        assert attempt(name, **more).status_code == 200
+        assert attempt(name, **more).status == 200
 
 
 def pass_time(seconds: float) -> None:
@@ -67,8 +65,8 @@ def pass_time(seconds: float) -> None:
 def test_after_many_wrong_passwords_the_right_one_is_refused_with_the_remaining_time() -> None:
     use_up()
     answer = attempt(password=PASSWORD)
-    assert answer.status_code == 429 and 0 < int(answer["Retry-After"]) <= 5
-    assert re.search(r"too many wrong attempts\. Wait \d seconds?, then try again", words_of(answer))
+    assert answer.status == 429 and 0 < int(answer.headers["Retry-After"]) <= 5
+    assert re.search(r"too many wrong attempts\. Wait \d seconds?, then try again", answer.words)
     pass_time(5)
     assert is_in(attempt(password=PASSWORD))
 
@@ -82,7 +80,7 @@ def test_the_wait_doubles_up_to_a_bound() -> None:
 def test_attempts_during_a_wait_do_not_make_it_longer() -> None:
     use_up()
     blocked_until = SignInAttempts.objects.get(subject=subject("account", "edgar")).blocked_until
-    assert {attempt().status_code for _ in range(3 * FREE)} == {429}
+    assert {attempt().status for _ in range(3 * FREE)} == {429}
     row = SignInAttempts.objects.get(subject=subject("account", "edgar"))
     assert (row.failures, row.blocked_until) == (FREE, blocked_until)
 
@@ -97,9 +95,9 @@ def test_the_right_password_resets_the_count_of_the_account() -> None:
 
 def test_an_hour_without_a_wrong_password_resets_the_count_and_deletes_the_rows() -> None:
     use_up("nobody-of-this-name")
-    assert attempt("nobody-of-this-name").status_code == 429
+    assert attempt("nobody-of-this-name").status == 429
     pass_time(FORGOTTEN_AFTER.total_seconds() + 1)
-    assert attempt("vera", REMOTE_ADDR="10.0.0.9").status_code == 200
+    assert attempt("vera", REMOTE_ADDR="10.0.0.9").status == 200
     assert set(SignInAttempts.objects.values_list("subject", flat=True)) == {
         subject("account", "vera"),
         subject("address", "10.0.0.9"),
@@ -111,16 +109,16 @@ def test_an_unknown_account_answers_like_any_other() -> None:
         with undone():
             User.objects.create_user("switched-off", password="wrong", is_active=False)
             answers = [attempt(name) for _ in range(FREE + 1)]
-            assert [answer.status_code for answer in answers] == [200] * FREE + [429]
-            shown = words_of(answers[0]).replace(name, "…")
+            assert [answer.status for answer in answers] == [200] * FREE + [429]
+            shown = answers[0].words.replace(name, "…")
             assert "The user name or the password is wrong." in shown
 
 
 def test_attempts_from_one_address_are_limited_across_accounts() -> None:
     for number in range(FREE_OF_AN_ADDRESS):
-        assert attempt(f"person-{number}", REMOTE_ADDR="10.0.0.9").status_code == 200
-    assert attempt("person-31", REMOTE_ADDR="10.0.0.9").status_code == 429
-    assert attempt("edgar", PASSWORD, REMOTE_ADDR="10.0.0.9").status_code == 429
+        assert attempt(f"person-{number}", REMOTE_ADDR="10.0.0.9").status == 200
+    assert attempt("person-31", REMOTE_ADDR="10.0.0.9").status == 429
+    assert attempt("edgar", PASSWORD, REMOTE_ADDR="10.0.0.9").status == 429
     assert is_in(attempt("edgar", PASSWORD, REMOTE_ADDR="10.0.0.8"))
 
 
@@ -134,26 +132,26 @@ def test_the_right_password_does_not_reset_the_failures_of_its_address() -> None
 
 
 def test_wrong_passwords_do_not_lock_the_owner_out_of_a_known_browser() -> None:
-    mine = Client()
+    mine = Visitor()
     assert is_in(attempt(password=PASSWORD, client=mine))
     mine.post("/studio/logout/")
     for _ in range(FREE_OF_AN_ADDRESS):
         attempt()
         pass_time(60)
-    assert attempt(password=PASSWORD).status_code == 429
+    assert attempt(password=PASSWORD).status == 429
     assert is_in(attempt(password=PASSWORD, client=mine))
 
 
 def test_attempts_from_a_known_browser_are_limited_too() -> None:
-    mine = Client()
+    mine = Visitor()
     attempt(password=PASSWORD, client=mine)
     use_up(client=mine)
-    assert attempt(password=PASSWORD, client=mine).status_code == 429
+    assert attempt(password=PASSWORD, client=mine).status == 429
     # A browser is known to one account only, and an unsigned cookie is not accepted.
     assert is_in(attempt("vera", PASSWORD, client=mine))
-    for value in ("", "x", "W10:1a:b", mine.cookies["editor_browser"].value + "x"):
-        forged = Client()
-        forged.cookies["editor_browser"] = value
+    for value in ("", "x", "W10:1a:b", mine.client.cookies["editor_browser"].value + "x"):
+        forged = Visitor()
+        forged.client.cookies["editor_browser"] = value
         assert is_in(attempt("vera", PASSWORD, client=forged))
 
 
@@ -218,19 +216,19 @@ def test_concurrent_attempts_are_counted_before_any_password_is_checked() -> Non
 
 
 def test_attempts_on_the_password_change_page_are_limited_too() -> None:
-    client = Client()
-    client.force_login(User.objects.get(username="edgar"))
+    client = Visitor()
+    client.client.force_login(User.objects.get(username="edgar"))
     typed = {
         "old_password": "wrong",
         "new_password1": "another long one",
         "new_password2": "another long one",
     }
     address = "/studio/password_change/"
-    assert [client.post(address, typed).status_code for _ in range(FREE + 1)] == [200] * FREE + [429]
+    assert [client.post(address, typed).status for _ in range(FREE + 1)] == [200] * FREE + [429]
     right = typed | {"old_password": PASSWORD}
     answer = client.post(address, right)
-    assert answer.status_code == 429 and "too many wrong attempts" in words_of(answer)
+    assert answer.status == 429 and "too many wrong attempts" in answer.words
     assert is_in(attempt(password=PASSWORD)), "signing in is counted for itself"
     pass_time(5)
-    assert client.post(address, right).status_code == 302
+    assert client.post(address, right).status == 302
     assert is_in(attempt(password="another long one"))

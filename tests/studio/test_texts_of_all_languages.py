@@ -19,10 +19,8 @@ from capabilities.mail.studio import find_accounts
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.datasets import add_item, make_dataset
-from tests.support.forms import Person
 from tests.support.people import give_role, key_of, person
-from tests.support.studio import MODELS, Visitor, words_of
-from tests.support.window import Window
+from tests.support.studio import KINDS, Visitor, page_of
 from versioning.models.accounts import accounts_alike
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -57,13 +55,13 @@ def listed(api: Api, path: str, key: str, **query: Any) -> list[str]:
 
 
 def picked(address: str, **query: str) -> list[str]:
-    found = Window.of("alice").client.get(address, query).json()["choices"]
+    found = Visitor("alice").get(address, query).json()["choices"]
     return sorted(one["name"] or one["id"] for one in found)
 
 
 def of_picker(kind: str) -> Callable[[Cast, str], list[str]]:
     def search(_cast: Cast, typed: str) -> list[str]:
-        answer = Person("alice").get(AGENTS, "choices", of=kind, q=typed)
+        answer = Visitor("alice").get(page_of(AGENTS, "choices"), of=kind, q=typed)
         return sorted(one["name"] for one in json.loads(answer.content)["choices"])
 
     return search
@@ -76,11 +74,11 @@ def in_items(cast: Cast, typed: str) -> list[str]:
 
 
 def activity(_cast: Cast, typed: str) -> list[str]:
-    return ["named"] if STORED in words_of(Visitor("alice").get("/studio/activity/", target=typed)) else []
+    return ["named"] if STORED in Visitor("alice").get("/studio/activity/", target=typed).words else []
 
 
 def accounts(_cast: Cast, typed: str) -> list[str]:
-    page = words_of(Visitor("root").get("/studio/auth/user/", q=typed))
+    page = Visitor("root").get("/studio/auth/user/", q=typed).words
     return [name for name in ("alvaro", "alice") if name in page]
 
 
@@ -129,11 +127,11 @@ def test_names_in_filters_are_found_in_any_case(cast: Cast, kind: Kind) -> None:
     assert cast.alice.put(path, {"versionId": labelled["latestVersionId"]}).status == 200
     kind.make(key_of("z\u00f6e"), "zoes", name="Of Zoe")
     for who in ("z\u00f6e", "Z\u00d6E", "ZO\u0308E"):
-        page = words_of(Visitor("alice").get(f"/studio/versioning/{MODELS[kind is AGENTS]}/", author=who))
+        page = Visitor("alice").get(KINDS[kind].address("changelist"), author=who).words
         assert "Of Zoe" in page and "Of Alice" not in page
-        page = words_of(Visitor("root").get("/studio/activity/", actor=who))
+        page = Visitor("root").get("/studio/activity/", actor=who).words
         assert "Of Zoe" in page and "Of Alice" not in page
-    page = words_of(Visitor("alice").get(f"/studio/versioning/{MODELS[kind is AGENTS]}/", label="BETA"))
+    page = Visitor("alice").get(KINDS[kind].address("changelist"), label="BETA").words
     assert "With a label" in page and "Of Alice" not in page
 
 
@@ -141,7 +139,7 @@ def test_names_in_filters_are_found_in_any_case(cast: Cast, kind: Kind) -> None:
 def test_a_folder_is_an_exact_beginning(cast: Cast, kind: Kind) -> None:
     for folder in ("team", "TEAM", "teams", "täam", "t_am"):
         kind.make(cast.alice, f"{folder}/one", name=f"Of {folder}")
-    page = words_of(Visitor("alice").get(f"/studio/versioning/{MODELS[kind is AGENTS]}/", folder="team/"))
+    page = Visitor("alice").get(KINDS[kind].address("changelist"), folder="team/").words
     assert "Of team" in page and not [one for one in ("TEAM", "teams", "täam") if f"Of {one}" in page]
 
 

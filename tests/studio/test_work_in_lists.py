@@ -15,8 +15,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.reviews import ask, reference, say
 from tests.support.rollouts import arm, started
-from tests.support.studio import workspace_page
-from tests.support.window import KINDS, Window, page_of
+from tests.support.studio import KINDS, Visitor, page_of, workspace_page
 
 LATER = (timezone.now() + datetime.timedelta(days=30)).replace(second=0, microsecond=0).isoformat()
 WORDS = {
@@ -59,7 +58,7 @@ def links(cast: Cast, kind: Kind) -> dict[str, str]:
 
 def chips(name: str, kind: Kind, **query: str) -> dict[str, tuple[str, str]]:
     """Return the word and the address of the chip that links to what is at work, by resource."""
-    markup = Window.of(name).get(KINDS[kind].address("changelist"), **query).markup
+    markup = Visitor(name).get(KINDS[kind].address("changelist"), **query).markup
     rows = re.findall(r'<tr>(.*?class="soft rows-id">.*?)</tr>', markup, re.DOTALL)
     found = {}
     for row in rows:
@@ -81,7 +80,7 @@ def test_lists_say_what_is_at_work_with_a_link_to_it(kind: Kind, links: dict[str
 
 def test_lists_are_narrowed_to_what_is_at_work_with_one_click(kind: Kind, links: dict[str, str]) -> None:
     address = KINDS[kind].address("changelist")
-    offered = {name: Window.of(name).get(address).links for name in ("edgar", "vera")}
+    offered = {name: Visitor(name).get(address).links for name in ("edgar", "vera")}
     for query, expected in FILTERS.items():
         assert (f"?{query}" in offered["edgar"], f"?{query}" in offered["vera"]) == (True, False)
         name, _equals, value = query.partition("=")
@@ -107,7 +106,7 @@ def test_the_work_of_another_workspace_is_neither_shown_nor_found(cast: Cast, ki
 
 
 def test_the_number_of_queries_does_not_grow(cast: Cast, kind: Kind) -> None:
-    paula, address = Window.of("paula"), KINDS[kind].address("changelist")
+    paula, address = Visitor("paula"), KINDS[kind].address("changelist")
 
     def add(number: int) -> None:
         version = kind.make(cast.edgar, f"r{number}")["latestVersionId"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from django.http import HttpResponse
 from django.test import Client
 
 
@@ -18,6 +17,12 @@ class Answer:
     status: int
     body: Any
     headers: Any
+
+    @classmethod
+    def of(cls, status: int, headers: Any, content: bytes) -> Answer:
+        """Return an answer; only JSON is read, everything else has the body `None`."""
+        is_json = headers.get("Content-Type", "").startswith("application/json")
+        return cls(status, json.loads(content) if is_json and content else None, headers)
 
     @property
     def code(self) -> str:
@@ -31,61 +36,60 @@ class Answer:
 
     @property
     def etag(self) -> str:
-        """The entity tag."""
         return str(self.headers["ETag"])
 
 
 @dataclass
 class Api:
-    """A caller with an API key; `key=""` is an anonymous caller."""
+    """A caller with an API key in this process; `key=""` is an anonymous caller.
+
+    `RemoteApi` sends the same requests to a real server, `FrontDoor` through the server without a connection.
+    """
 
     key: str
     prefix: str = "/api"
     client: Client = field(default_factory=lambda: Client(raise_request_exception=False))
 
-    def request(
+    def request(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
+        """Send a request; the options are those of `prepare`."""
+        return self.exchange(*self.prepare(method, path, body, **options))
+
+    def prepare(
         self, method: str, path: str, body: Any = None, *, query: dict[str, Any] | None = None, **headers: str
-    ) -> Answer:
-        """Send a request; `body` is sent as JSON, or as it is when it is bytes.
+    ) -> tuple[str, str, bytes | None, dict[str, str]]:
+        """Return method, target, data and headers; `body` is sent as JSON, or as it is when it is bytes.
 
         Header names are keywords: `if_match='"…"'`, `content_type="text/plain"`.
         """
-        content_type = headers.pop("content_type", "application/json")
-        extra = {f"HTTP_{name.upper()}": value for name, value in headers.items()}
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.key:
-            extra["HTTP_AUTHORIZATION"] = f"Bearer {self.key}"
-        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        target = f"{self.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
-        response: HttpResponse = self.client.generic(
-            method, target, data, content_type=content_type if data else "", **extra
-        )
-        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+            sent["authorization"] = f"Bearer {self.key}"
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        if data is not None:
+            sent.setdefault("content-type", "application/json")
+        return method, f"{self.prefix}{path}" + (f"?{urlencode(query)}" if query else ""), data, sent
+
+    def exchange(self, method: str, target: str, data: bytes | None, headers: dict[str, str]) -> Answer:
+        content_type = headers.pop("content-type", "")
+        response = self.client.generic(method, target, data or b"", content_type, headers=headers)
         if response.streaming:  # nothing reads it
             response.close()
-        return Answer(
-            response.status_code,
-            json.loads(response.content) if is_json and response.content else None,
-            response.headers,
-        )
+        content = b"" if response.streaming else response.content
+        return Answer.of(response.status_code, response.headers, content)
 
     def get(self, path: str, **query: Any) -> Answer:
-        """Read."""
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: Any = None, **headers: str) -> Answer:
-        """Make something."""
         return self.request("POST", path, body, **headers)
 
     def patch(self, path: str, body: Any = None, **headers: str) -> Answer:
-        """Change something."""
         return self.request("PATCH", path, body, **headers)
 
     def put(self, path: str, body: Any = None, **headers: str) -> Answer:
-        """Set something."""
         return self.request("PUT", path, body, **headers)
 
     def delete(self, path: str, **headers: str) -> Answer:
-        """Remove something."""
         return self.request("DELETE", path, **headers)
 
 
@@ -122,7 +126,6 @@ class Kind:
         return dict(answer.body)
 
     def publish(self, api: Api, resource_id: str, version_id: str) -> None:
-        """Publish a version."""
         answer = api.post(self.url(resource_id, "versions", version_id, "activate"))
         assert answer.status == 200, answer.body
 

@@ -63,13 +63,8 @@ def make_history(kind: Kind, api: Api, resource_id: str = "writer", **more: Any)
 
 def events(api: Api, method: str, path: str, body: Any) -> Answer:
     """Send a request that is answered with a stream; the body is the text and all events, as one string."""
-    response = api.client.generic(
-        method,
-        f"{api.prefix}{path}",
-        json.dumps(body).encode(),
-        content_type="application/json",
-        **({"HTTP_AUTHORIZATION": f"Bearer {api.key}"} if api.key else {}),
-    )
+    method, target, data, headers = api.prepare(method, path, body)
+    response = api.client.generic(method, target, data, headers.pop("content-type"), headers=headers)
     if not response.streaming:
         return Answer(response.status_code, response.json(), response.headers)
     lines = b"".join(response.streaming_content).decode()

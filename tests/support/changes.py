@@ -9,7 +9,6 @@ from tests.support.calls import History
 
 
 def save(kind: Kind, api: Api, history: History, **headers: str) -> Answer:
-    """Save another text."""
     return api.patch(kind.url("writer"), {kind.text: "saved"}, **headers)
 
 
@@ -24,7 +23,6 @@ def save_and_publish(kind: Kind, api: Api, history: History, **headers: str) -> 
 
 
 def publish(kind: Kind, api: Api, history: History, **headers: str) -> Answer:
-    """Publish the draft."""
     return api.post(kind.url("writer", "versions", history.draft, "activate"), **headers)
 
 
@@ -49,17 +47,14 @@ def set_label(kind: Kind, api: Api, history: History, **headers: str) -> Answer:
 
 
 def move_label(kind: Kind, api: Api, history: History, **headers: str) -> Answer:
-    """Move a label to the draft."""
     return api.put(kind.url("writer", "labels", "stable"), {"versionId": history.draft}, **headers)
 
 
 def remove_label(kind: Kind, api: Api, history: History, **headers: str) -> Answer:
-    """Remove a label."""
     return api.delete(kind.url("writer", "labels", "stable"), **headers)
 
 
 def delete_draft(kind: Kind, api: Api, history: History, **headers: str) -> Answer:
-    """Delete the draft."""
     return api.delete(kind.url("writer", "versions", history.draft), **headers)
 
 

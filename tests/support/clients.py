@@ -32,7 +32,6 @@ class Loop:
         self._thread.start()
 
     def wait_for(self, coroutine: Any) -> Any:
-        """Run a coroutine and return its result."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(SECONDS_TO_WAIT)
 
     def stop(self) -> None:
@@ -103,7 +102,6 @@ class Clients:
         return waiting
 
     def close(self) -> None:
-        """Close all of them."""
         for close in reversed(self._closings):
             close()
         self._closings.clear()

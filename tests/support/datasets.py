@@ -17,7 +17,6 @@ def make_dataset(api: Api, name: str = "Questions", **members: Any) -> str:
 
 
 def add_item(api: Api, dataset: str, **members: Any) -> dict[str, Any]:
-    """Add an item."""
     answer = api.post(f"{dataset}/items", {"input": "Hi", **members})
     assert answer.status == 201, answer.body
     return dict(answer.body)

@@ -88,7 +88,6 @@ def commands() -> set[str]:
 
 
 def targets() -> set[str]:
-    """Return the targets of make."""
     return set(re.findall(r"^([a-z-]+):.*## ", text("Makefile"), re.MULTILINE))
 
 

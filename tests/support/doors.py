@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.conftest import Cast
 from tests.support.api import Answer, Kind
-from tests.support.window import KINDS, Seen, Window, page_of
+from tests.support.studio import KINDS, PageResponse, Visitor, page_of
 from versioning.conf import get_editor
 from versioning.editor import Collection
 
@@ -21,7 +21,7 @@ DRAFT = "three"
 Reason = str | None
 OverHttp = Callable[[Cast, Kind, str, Reason], Answer]
 InPython = Callable[[Kind, str, Reason], Any]
-InTheStudio = Callable[[Kind, str, Reason], Seen]
+InTheStudio = Callable[[Kind, str, Reason], PageResponse]
 
 
 def make_draft(cast: Cast, kind: Kind) -> str:
@@ -79,16 +79,16 @@ IN_PYTHON: dict[str, InPython] = {
 }
 
 
-def _publish_page(kind: Kind, draft: str, reason: Reason) -> Seen:
-    window, page = Window.of("alice"), page_of(kind, "publish")
+def _publish_page(kind: Kind, draft: str, reason: Reason) -> PageResponse:
+    window, page = Visitor("alice"), page_of(kind, "publish")
     shown = window.get(page)
     given = {} if reason is None else {"reason": reason, "overrules": shown.field("overrules")}
     return window.post(page, version=draft, tag=shown.field("tag"), **given)
 
 
 def _label_page(name: str) -> InTheStudio:
-    def set_label(kind: Kind, draft: str, _: Reason) -> Seen:
-        window = Window.of("alice")
+    def set_label(kind: Kind, draft: str, _: Reason) -> PageResponse:
+        window = Visitor("alice")
         tag = window.get(page_of(kind, "history")).field("tag")
         return window.post(page_of(kind, "labels", "writer", draft), name=name, released="true", tag=tag)
 
@@ -96,9 +96,9 @@ def _label_page(name: str) -> InTheStudio:
 
 
 def _many(address: str, **more: str) -> InTheStudio:
-    def choose(kind: Kind, draft: str, _: Reason) -> Seen:
+    def choose(kind: Kind, draft: str, _: Reason) -> PageResponse:
         chosen = f"{KINDS[kind].slug}:writer:{draft}"
-        return Window.of("alice").post(address, chosen=chosen, confirmed="yes", **more)
+        return Visitor("alice").post(address, chosen=chosen, confirmed="yes", **more)
 
     return choose
 

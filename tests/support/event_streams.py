@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPResponse
-from socket import SHUT_RDWR
+from http.client import HTTPResponse
 from threading import Event, Thread
 from typing import Any
-from urllib.parse import urlencode
 
+from tests.support.remote import RemoteApi, streaming
 from tests.support.service import Service
 
 GENEROUS = 30
@@ -86,23 +85,13 @@ def open_stream(
     service: Service, key: str | None = None, *, cookie: str = "", last_event_id: object = None, **query: Any
 ) -> Iterator[EventStream]:
     """Open a stream on a separate connection: for the service's admin, another key, or a session."""
-    connection = HTTPConnection(service.url.removeprefix("http://"), timeout=120)
-    headers = {"Cookie": cookie} if cookie else {"Authorization": f"Bearer {key or service.key}"}
+    api = RemoteApi("" if cookie else key or service.key, address=service.url.removeprefix("http://"))
+    headers = {"cookie": cookie} if cookie else {}
     if last_event_id is not None:
-        headers["Last-Event-ID"] = str(last_event_id)
-    try:
-        connection.request("GET", f"/api/events/stream?{urlencode(query)}", headers=headers)
-        connected = connection.sock
-        response = connection.getresponse()
-        assert response.status == 200, response.read()
+        headers["last_event_id"] = str(last_event_id)
+    request = api.prepare("GET", "/events/stream", query=query, **headers)
+    with streaming(api.address, *request) as response:
         stream = EventStream(response)
         Thread(target=stream.take_down, daemon=True).start()
         stream.wait(lambda stream: stream.frames)  # the first comment
-        try:
-            yield stream
-        finally:
-            # This wakes the thread that waits for the next line, which `close` alone does not do.
-            with suppress(OSError):
-                connected.shutdown(SHUT_RDWR)
-    finally:
-        connection.close()
+        yield stream

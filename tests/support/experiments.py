@@ -22,7 +22,6 @@ def submit(api: Api, experiment: str, item: str, output: Any = "Hello", **member
 
 
 def results(api: Api, experiment: str, **query: Any) -> list[dict[str, Any]]:
-    """Return the results of an experiment."""
     answer = api.get(f"{experiment}/results", perPage=1000, **query)
     assert answer.status == 200, answer.body
     return list(answer.body["results"])

@@ -83,15 +83,11 @@ class VersionFactory(GuardedFactory):
 
 
 class AgentVersionFactory(VersionFactory):
-    """A version of an agent."""
-
     class Meta:
         model = AgentVersion
 
 
 class PromptBlockVersionFactory(VersionFactory):
-    """A version of a prompt block."""
-
     class Meta:
         model = PromptBlockVersion
 
@@ -147,15 +143,11 @@ class LabelFactory(GuardedFactory):
 
 
 class AgentLabelFactory(LabelFactory):
-    """A label of an agent."""
-
     class Meta:
         model = AgentLabel
 
 
 class PromptBlockLabelFactory(LabelFactory):
-    """A label of a prompt block."""
-
     class Meta:
         model = PromptBlockLabel
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
 
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
 from capabilities.evaluation.datasets.verbs import EMPTY
@@ -173,6 +175,48 @@ def make_writer(api: Api, kind: Kind) -> list[str]:
     first = record["latestVersionId"]
     assert api.put(kind.url("writer", "labels", "stable"), {"versionId": first}).status == 200
     return [version["id"] for version in reversed(kind.versions(api))]
+
+
+def page_values(versions: dict[Kind, list[str]]) -> dict[str, str]:
+    """Return a value for each variable in a URL of the studio, see `page_address`: that page exists."""
+    return {
+        "resource": "writer",
+        "version": versions[AGENTS][2],
+        "workspace": "acme",
+        "member": "vera",
+        "prefix": KEY,
+        "token": "ei_nothing",
+        "uidb64": "MQ",
+        "provider": "corp",
+        "language": "de",
+        "webhook": WEBHOOK,
+        "delivery": DELIVERY,
+        "review": REVIEW,
+        "comment": COMMENT,
+        "gate": GATE,
+        "release": RELEASE,
+        "schedule": SCHEDULE,
+        "rollout": ROLLOUT,
+        "arm": "new",
+        "dataset": DATASET,
+        "item": ITEM,
+        "experiment": EXPERIMENT,
+        **dict.fromkeys(("id", "object_id"), str(User.objects.get(username="vera").pk)),
+        "content_type_id": str(ContentType.objects.get_for_model(User).pk),
+    }
+
+
+def page_address(route: str, values: dict[str, str]) -> str:
+    """Return the URL of a page: the review and the rollout are of other agents than `writer`."""
+    owner = {"<str:review>": "reviewed", "<str:rollout>": "shared"}
+    for variable, resource_id in owner.items():
+        if variable in route and values["resource"] == "writer":
+            values = values | {"resource": resource_id}
+    return re.sub(
+        r"<(?:\w+:)?(\w+)>",
+        lambda found: quote(values[found[1]].encode("utf-8", "surrogatepass"), safe=""),
+        route,
+    )
 
 
 BESIDES_RESOURCES = {

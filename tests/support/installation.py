@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support import fork_server
 from tests.support.postgres import programs
 from tests.support.service import ROOT, Service, environment_of, is_sqlite, new_database, template_database
 from tests.support.streams import beside
@@ -24,8 +24,6 @@ class Installation:
 
     folder: Path
     service: Service
-    added: dict[str, str]
-    inherited: int
 
     def python(self, program: str) -> str:
         """Run a program with the application loaded and return its output."""
@@ -34,14 +32,13 @@ class Installation:
     def run(self, block: str, **environment: str) -> str:
         """Run a block of commands there and return its output; a failing command fails the test."""
         path = os.environ.get("PATH", os.defpath)
-        own = {**self.service.environment, **self.added, **environment}
+        own = {**self.service.environment, **environment}
         if not SQLITE:
             own["PATH"] = f"{programs()}:{path}"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", block],
             cwd=self.folder,
             env=own,
-            pass_fds=[self.inherited],
             capture_output=True,
             text=True,
             check=False,
@@ -60,15 +57,15 @@ def installation(folder: Path, *, is_set_up: bool = False, **environment: str) -
     folder.mkdir(parents=True)
     (folder / "manage.py").symlink_to(ROOT / "manage.py")
     (folder / "client").symlink_to(ROOT / "client")
+    (folder / ".venv").symlink_to(sys.prefix)
     (folder / "var").mkdir()
     template = template_database() if is_set_up else None
     with new_database(folder / "var/editor.sqlite3", template and template.url) as database_url:
         own = environment_of(database_url, **environment)
-        added, inherited = fork_server.virtual_environment(folder / ".venv", own)
         key = template.key if template else ""
         service = beside(Service(url="", environment=own, folder=folder, key=key), folder)
         try:
-            yield Installation(folder, service, added, inherited)
+            yield Installation(folder, service)
         finally:
             if service.process is not None:
                 service.stop()

@@ -27,7 +27,7 @@ def read_while(
             return execute(sql, params, many, context)
 
         with connection.execute_wrapper(interrupt):
-            shown = visitor.get(address).content.decode()
+            shown = visitor.get(address).markup
         if waits.left >= 0:
             return
         yield number, shown

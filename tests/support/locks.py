@@ -17,7 +17,6 @@ def lock(api: Api, *resources: tuple[str, str], selector: Json | None = None) ->
 
 
 def locked(api: Api, *agents: str, selector: Json | None = None) -> Json:
-    """Return a lock of agents."""
     answer = lock(api, *(("agent", one) for one in agents), selector=selector)
     assert answer.status == 200, answer.body
     return dict(answer.body)

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import StateApps
 
-from tests.support.emptying import KEPT, delete_rows
+from tests.support.emptying import delete_rows
 from tests.support.service import new_database
 
 Targets = list[tuple[str, str]]
@@ -31,7 +31,7 @@ def earlier_release(targets: Targets) -> Iterator[StateApps]:
     """
     with _another_database():
         apps = migrate(targets)
-        delete_rows("default", {*connection.introspection.table_names()} - KEPT)
+        delete_rows(connection.introspection.table_names())
         yield apps
 
 

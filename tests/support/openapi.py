@@ -32,7 +32,6 @@ _OF_A_RESOURCE = [
 
 
 def of_each_kind(routes: list[str]) -> list[str]:
-    """Return the routes for agents, then those for prompt blocks, then those for scorers."""
     kinds = ("agents", "prompt-blocks", "scorers")
     return [route.replace("{kind}", kind) for kind in kinds for route in routes]
 

@@ -22,7 +22,6 @@ framework: Framework
 
 
 def look_up(question: str) -> str:
-    """Look it up."""
     return f"nothing about {question}"
 
 

@@ -25,13 +25,11 @@ class Message:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The event in the body."""
         found: dict[str, Any] = json.loads(self.body)
         return found
 
     @property
     def id(self) -> str:
-        """The `webhook-id`."""
         return self.headers["webhook-id"]
 
 
@@ -41,8 +39,6 @@ OK: Answer = (200, {}, b"thanks")
 
 @dataclass
 class Receiver:
-    """The receiver."""
-
     port: int
     answer: Callable[[Message], Answer] = lambda _message: OK
     messages: list[Message] = field(default_factory=list)
@@ -50,7 +46,6 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.port}/hook"
 
     def wait_for(self, number: int, seconds: float = 60) -> list[Message]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
 from threading import Barrier
-from typing import Any, TypeVar
-from urllib.parse import urlencode
+from typing import TypeVar
 
 from tests.support.api import Answer, Api
 from tests.support.service import Service
@@ -34,18 +32,8 @@ class RemoteApi(Api):
     def __post_init__(self) -> None:
         self.connection = HTTPConnection(self.address, timeout=SECONDS_FOR_AN_ANSWER)
 
-    def request(
-        self, method: str, path: str, body: Any = None, *, query: dict[str, Any] | None = None, **headers: str
-    ) -> Answer:
-        """Send a request as `Api` does."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        if self.key:
-            sent["Authorization"] = f"Bearer {self.key}"
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        if data is not None:
-            sent.setdefault("content-type", "application/json")
-        target = f"{self.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
-        self.connection.request(method, target, data, sent)
+    def exchange(self, method: str, target: str, data: bytes | None, headers: dict[str, str]) -> Answer:
+        self.connection.request(method, target, data, headers)
         return answer_of(self.connection.getresponse())
 
 
@@ -64,6 +52,25 @@ def opened(address: str, key: str) -> Iterator[RemoteApi]:
         yield api
     finally:
         api.connection.close()
+
+
+@contextmanager
+def streaming(
+    address: str, method: str, target: str, data: bytes | None, headers: dict[str, str]
+) -> Iterator[HTTPResponse]:
+    """Send what `Api.prepare` returns on a new connection, and yield the answer; leaving is going away."""
+    connection = HTTPConnection(address, timeout=2 * SECONDS_FOR_AN_ANSWER)
+    connection.request(method, target, data, headers)
+    connected = connection.sock
+    try:
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        yield response
+    finally:
+        # This wakes a thread that waits for the next line, which `close` alone does not do.
+        with suppress(OSError):
+            connected.shutdown(socket.SHUT_RDWR)
+        connection.close()
 
 
 def at_once(service: Service, jobs: Sequence[Callable[[RemoteApi], T]]) -> list[T]:
@@ -102,6 +109,4 @@ def send(service: Service, request: bytes, *, more_to_come: bool = True) -> Answ
 
 def answer_of(response: HTTPResponse) -> Answer:
     """Return the whole of an answer."""
-    content = response.read()
-    is_json = response.headers.get("Content-Type", "").startswith("application/json")
-    return Answer(response.status, json.loads(content) if is_json and content else None, response.headers)
+    return Answer.of(response.status, response.headers, response.read())

@@ -13,12 +13,10 @@ NO_SUCH = "00000000-0000-4000-8000-000000000000"
 
 
 def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
-    """Return the reference to a resource."""
     return {"kind": WORDS[kind], "id": resource_id}
 
 
 def ask(api: Api, kind: Kind, resource_id: str = "writer", **more: Any) -> dict[str, Any]:
-    """Ask for a review and return it."""
     answer = api.post(REVIEWS, {"resource": reference(kind, resource_id), **more})
     assert answer.status == 201, answer.body
     return dict(answer.body)
@@ -43,7 +41,6 @@ def say(api: Api, review: dict[str, Any], verdict: str, version_id: str = "", **
 
 
 def approve(api: Api, review: dict[str, Any], version_id: str = "") -> dict[str, Any]:
-    """Approve, and return the review."""
     answer = say(api, review, "approve", version_id)
     assert answer.status == 200, answer.body
     return dict(answer.body)

@@ -52,6 +52,5 @@ def team(api: Api, **lead: Any) -> tuple[str, str]:
 
 
 def noticed(answer: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """Return the code and the field of every warning."""
     assert all(warning["message"] for warning in answer["warnings"])
     return [(warning["code"], warning["field"]) for warning in answer["warnings"]]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from http.client import HTTPConnection, HTTPResponse
+from http.client import HTTPResponse
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from urllib.request import urlopen
 
 from tests.support import fork_server
 from tests.support.ports import free_port
-from tests.support.remote import RemoteApi
+from tests.support.remote import RemoteApi, streaming
 from tests.support.runs import run_path
 from tests.support.service import Service
 
@@ -62,21 +62,10 @@ class Stream:
 @contextmanager
 def listening(api: RemoteApi, agent_id: str, **body: Any) -> Iterator[Stream]:
     """Ask an agent on a new connection and listen; leaving the block is going away."""
-    connection = HTTPConnection(api.address, timeout=SECONDS_FOR_AN_ANSWER)
-    headers = {
-        "Authorization": f"Bearer {api.key}",
-        "Content-Type": "application/json",
-        "Accept": "text/event-stream",
-    }
-    data = json.dumps({"messages": "hello", **body})
-    try:
-        connection.request("POST", f"{api.prefix}{run_path(agent_id, 'stream')}", data, headers)
-        response = connection.getresponse()
-        assert response.status == 200, response.read()
+    request = api.prepare("POST", run_path(agent_id, "stream"), {"messages": "hello", **body})
+    request[-1]["accept"] = "text/event-stream"
+    with streaming(api.address, *request) as response:
         yield Stream(response)
-        response.close()
-    finally:
-        connection.close()
 
 
 def beside(service: Service, folder: Path, **environment: str) -> Service:

@@ -44,7 +44,6 @@ class ToyChooser:
         self._rules = FollowedValue(read_rules, ("toy", None))
 
     def speaks_of(self, kind: ResourceKind) -> Collection[str]:
-        """Return the resources with a rule."""
         return self._rules.get().get(kind.slug, {})
 
     def choose(
@@ -64,7 +63,6 @@ class ToyChooser:
 
 
 def model_of(kind: ResourceKind) -> type[VersionedResource]:
-    """Return the model of a kind."""
     return Agent if kind is AGENT else PromptBlock
 
 

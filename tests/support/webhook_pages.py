@@ -27,7 +27,6 @@ def page(webhook: Webhook, name: str = "", workspace_id: str = "acme") -> str:
 
 
 def make(workspace_id: str = "acme", **columns: Any) -> Webhook:
-    """Make a webhook."""
     made: Webhook = WebhookFactory(workspace=Workspace.objects.get(pk=workspace_id), **columns)
     return made
 
@@ -40,5 +39,5 @@ def made_by(name: str, **columns: Any) -> Webhook:
 
 def secret_on(answer: Any) -> str | None:
     """Return the secret that a page shows, if it shows one."""
-    found = re.search(r'id="once" value="([^"]+)"', answer.content.decode())
+    found = re.search(r'id="once" value="([^"]+)"', answer.markup)
     return html.unescape(found[1]) if found else None

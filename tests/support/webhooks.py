@@ -83,7 +83,6 @@ def deliveries(api: Api, webhook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def read(api: Api, webhook: dict[str, Any]) -> dict[str, Any]:
-    """Read a webhook."""
     answer = api.get(path(webhook))
     assert answer.status == 200, answer.body
     return dict(answer.body)
@@ -95,7 +94,6 @@ def states(api: Api, webhook: dict[str, Any]) -> list[str]:
 
 
 def about(delivery: dict[str, Any]) -> tuple[str, str]:
-    """Return the type of the event of a delivery, and the id of its resource."""
     return delivery["event"]["type"], delivery["event"]["resource"]["id"]
 
 
@@ -105,7 +103,6 @@ def path(webhook: dict[str, Any], *rest: str) -> str:
 
 
 def log_of(api: Api, **query: Any) -> list[dict[str, Any]]:
-    """Return the events in the log of acme."""
     answer = api.get("/events", workspaceId="acme", limit=1000, **query)
     assert answer.status == 200, answer.body
     return list(answer.body["events"])

@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from tests.support.api import Api, Kind
-from tests.support.browsing import sign_in, visiting
 from tests.support.ports import free_port
 from tests.support.remote import connected
 from tests.support.service import Service, environment_of, new_database, template_database
+from tests.support.studio import visiting
 from tests.support.studio_cast import PASSWORD, make_cast
 from tests.toy_kind.client import SnippetClient
+
+pytestmark = pytest.mark.processes
 
 SNIPPETS = Kind(path="/stored/snippets", list_key="snippets", id_key="snippetId", text="source")
 ROLES = ("alice", "paula", "edgar", "vera", "charlie")
@@ -120,8 +122,8 @@ def test_lists_have_the_filter_of_the_application(service: Service, people: Any,
     }
     assert "idPrefix" in offered["snippets"] and "idPrefix" not in offered["agents"]
     with visiting(service.url) as alice:
-        assert sign_in(alice, "alice", PASSWORD)
-        page = alice.get("/studio/toy_kind/snippet/", params={"prefix": f"two-{name}"}).text
+        assert alice.sign_in("alice", PASSWORD)
+        page = alice.get("/studio/toy_kind/snippet/", prefix=f"two-{name}").markup
         assert "Id begins with" in page
         assert f"two-{name}/change/" in page and f"one-{name}/change/" not in page
 
@@ -217,18 +219,16 @@ def test_the_orm_writes_no_snippets(service: Service, people: Any, name: str) ->
 def test_the_studio_has_its_pages(service: Service, people: Any, name: str) -> None:
     make(people.alice, f"{name}-first", "a zebra")
     with visiting(service.url) as alice:
-        assert sign_in(alice, "alice", PASSWORD)
+        assert alice.sign_in("alice", PASSWORD)
         snippets = "/studio/toy_kind/snippet"
 
         def text(path: str) -> str:
             answer = alice.get(path)
-            assert answer.status_code == 200, path
-            return unescape(answer.text)
+            assert answer.status == 200, path
+            return unescape(answer.markup)
 
         def post(path: str, **form: str) -> int:
-            return alice.post(
-                path, data={**form, "csrfmiddlewaretoken": alice.cookies["csrftoken"]}
-            ).status_code
+            return alice.post(path, form).status
 
         assert "Snippets" in text("/studio/") and f"{name}-first" in text(f"{snippets}/")
         assert "New snippet" in text(f"{snippets}/add/")
