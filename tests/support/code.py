@@ -14,6 +14,7 @@ TOOLS = {"look_up": {"description": "Look it up."}}
 
 
 def look_up(question: str) -> str:
+    """Look it up."""
     return f"nothing about {question}"
 
 
