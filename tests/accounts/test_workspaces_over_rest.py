@@ -20,8 +20,6 @@ from versioning.editor import saving as creating
 from versioning.models import Agent, Event, Membership, PromptBlock, Workspace
 from versioning.models.events import OpenTransaction
 
-pytestmark = pytest.mark.django_db
-
 
 def newest() -> tuple[str, dict[str, Any]]:
     """Return the type and the detail of the newest entry of the log."""
