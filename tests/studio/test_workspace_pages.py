@@ -56,8 +56,8 @@ def test_members_are_told_who_can_give_them_another_role(cast: Cast) -> None:
 def test_only_admins_of_the_workspace_and_superusers_open_its_pages() -> None:
     for page in PAGES:
         address = workspace_page(page)
-        statuses = {name: Visitor(name).get(address).status for name in ("alice", "root", "paula", "charlie")}
-        assert statuses == {"alice": 200, "root": 200, "paula": 403, "charlie": 404}
+        statuses = {name: Visitor(name).get(address).status for name in ("alice", "root", "paula")}
+        assert statuses == {"alice": 200, "root": 200, "paula": 403}
 
 
 FORMS = {
@@ -74,8 +74,7 @@ FORMS = {
 def test_only_admins_send_the_forms_of_a_workspace() -> None:
     before = (members(), ApiKey.objects.count(), Event.objects.count())
     for page, typed in FORMS.items():
-        for name, status in [("paula", 403), ("charlie", 404)]:
-            assert Visitor(name).post(workspace_page(page), **typed).status == status
+        assert Visitor("paula").post(workspace_page(page), **typed).status == 403
     assert (members(), ApiKey.objects.count(), Event.objects.count()) == before
     assert Workspace.objects.get(pk="acme").name == "Acme"
 

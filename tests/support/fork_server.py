@@ -100,7 +100,13 @@ def _server(variables: tuple[tuple[str, str], ...]) -> socket.socket:
     inherited = {"PATH": os.environ["PATH"]} if variables else os.environ
     with its:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.forking", str(its.fileno())],
+            [
+                sys.executable,
+                "-m",
+                "tests.support.forking",
+                str(its.fileno()),
+                *(["set up"] if variables else []),
+            ],
             cwd=ROOT,
             env={**inherited, **dict(variables)},
             pass_fds=[its.fileno()],

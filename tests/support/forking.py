@@ -40,13 +40,13 @@ HASHERS = [f"django.contrib.auth.hashers.{name}PasswordHasher" for name in ("MD5
 """How passwords are hashed in tests: a good hash takes half a second of processor, for each sign-in."""
 
 
-def serve(requests: socket.socket) -> None:
+def serve(requests: socket.socket, *, sets_up: bool) -> None:
     """Fork for every request until the socket is closed, and report the status of each program that ends."""
     gc.disable()  # all that is imported stays
     for name in LIBRARIES.split():
         import_module(name)
     global_settings.PASSWORD_HASHERS = HASHERS
-    if "DJANGO_SETTINGS_MODULE" in os.environ:
+    if sets_up:
         django.setup()
         for name in (*SET_UP.split(), settings.ROOT_URLCONF):
             import_module(name)
@@ -165,4 +165,4 @@ def read_settings() -> None:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), sets_up="set up" in sys.argv)

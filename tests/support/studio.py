@@ -166,7 +166,7 @@ class RemoteVisitor(Visitor):
 
     def get(self, address: str, query: Mapping[str, Any] | None = None, /, **more: Any) -> PageResponse:
         options = {"follow_redirects": more.pop("follow", False), "headers": more.pop("headers", {})}
-        return PageResponse(self.http.get(address, params={**(query or {}), **more}, **options))
+        return PageResponse(self.http.get(address, params={**(query or {}), **more} or None, **options))
 
     def post(self, address: str, fields: Mapping[str, Any] | None = None, /, **more: Any) -> PageResponse:
         """Send a form, with its token."""
