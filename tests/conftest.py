@@ -38,6 +38,7 @@ from tests.support.service import Service, is_sqlite, migrated_database, new_dat
 from versioning.api import request_log
 from versioning.apps import make_code_workspace
 from versioning.models import log_position
+from versioning.models.log import LogPosition
 from versioning.serving.followed_log import log
 
 
@@ -105,6 +106,7 @@ def committed_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> I
     with django_db_blocker.unblock():
         yield
         delete_rows()
+        LogPosition.objects.create()  # a migration does
         make_code_workspace()
         connections.close_all()
 
