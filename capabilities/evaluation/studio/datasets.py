@@ -684,6 +684,8 @@ class AddItemPage(FormPage):
 
     def initial(self) -> dict[str, Any]:
         """Return what was tried and sent here, if anything."""
+        if self.request.method != "POST":
+            return {}
         tried, output, about = (self.request.POST.get(name, "") for name in ("tried", "output", "about"))
         return {
             "input": texts.format_value(texts.typed_cell(tried)) if tried else "",
