@@ -75,7 +75,7 @@ class FormPage(StudioPage, ABC):
 
     def form(self, data: Any = None) -> Any:
         """Return the form, with the initial or the posted values."""
-        return self.form_class(data, initial=self.initial())
+        return self.form_class(data, initial=self.initial() if data is None else None)
 
     @abstractmethod
     def save(self, form: Any) -> HttpResponse:

@@ -334,15 +334,16 @@ class CreatePage(FormPage, WebhooksPage):
 class ChangePage(FormPage, WebhookPage):
     """The fields of a webhook."""
 
-    form_class = WebhookForm
     template = "delivery/form.html"
 
     @property
     def title(self) -> str:
         return _("Edit %(title)s") % {"title": webhook_title(self.webhook)}
 
-    def initial(self) -> dict[str, Any]:
-        return {name: getattr(self.webhook, name) for name in WebhookForm.base_fields}
+    def form(self, data: Any = None) -> WebhookForm:
+        """Return the form, which knows the stored types that no application declares any more."""
+        initial = {name: getattr(self.webhook, name) for name in WebhookForm.base_fields}
+        return WebhookForm(data, initial=initial)
 
     def save(self, form: WebhookForm) -> HttpResponse:
         changes = form.values

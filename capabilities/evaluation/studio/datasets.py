@@ -677,6 +677,8 @@ class AddItemPage(FormPage):
 
     def initial(self) -> dict[str, Any]:
         """Return the tried input that was sent here, if any."""
+        if self.request.method != "POST":
+            return {}
         tried, output, about = (self.request.POST.get(name, "") for name in ("tried", "output", "about"))
         return {
             "input": texts.format_value(texts.typed_cell(tried)) if tried else "",
