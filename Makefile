@@ -135,6 +135,7 @@ $(PROMPTFOO):
 
 migrations: .venv/.dev ## Write missing migrations
 	$(MANAGE) makemigrations
+	.venv/bin/ruff format --quiet */migrations */*/migrations
 
 clean: ## Remove generated files; the data in var/ stays
 	rm -rf .venv build client/build *.egg-info client/*.egg-info .*_cache .hypothesis tests/api/*/node_modules studio/frontend/node_modules

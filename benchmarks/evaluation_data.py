@@ -19,11 +19,11 @@ from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Ite
 from capabilities.evaluation.datasets.verbs import EMPTY
 from capabilities.evaluation.experiments.models import (
     Cell,
+    CellState,
     Experiment,
+    ExperimentOutcome,
     ExperimentScorer,
-    Outcome,
     Score,
-    State,
     summarize_scorers,
 )
 from capabilities.evaluation.experiments.results import ITEM, TEST, recount, stored_json
@@ -58,7 +58,7 @@ def fill() -> None:
         _cells(here, share=0.83, until=1.0)
         _cells(_experiment(dataset, "running"), share=0.8, until=0.5)
         for number in range(_OTHERS):
-            _row(dataset, f"other-{number}", outcome=Outcome.COMPLETE, summary_json="[]").save()
+            _row(dataset, f"other-{number}", outcome=ExperimentOutcome.COMPLETE, summary_json="[]").save()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
@@ -165,11 +165,11 @@ def _cells(experiment: Experiment, *, share: float, until: float) -> None:
             _cell(experiment, attempt, *one, is_done=is_done)
             for one, is_done in zip(items, done, strict=True)
         )
-    rows = Cell.objects.filter(experiment=experiment, state=State.DONE)
+    rows = Cell.objects.filter(experiment=experiment, state=CellState.DONE)
     insert(_scores(experiment, rows.values_list("pk", "item_id"), chance, share))
     recount(experiment)
     if until == 1:
-        experiment.outcome, experiment.ended_at = Outcome.COMPLETE, timezone.now()
+        experiment.outcome, experiment.ended_at = ExperimentOutcome.COMPLETE, timezone.now()
         experiment.summary_json = canonical.dump(summarize_scorers(experiment))
     experiment.save()
 
@@ -178,7 +178,7 @@ def _cell(experiment: Experiment, attempt: int, item_id: UUID, revision_id: int,
     made = Cell(experiment=experiment, attempt=attempt, item_id=item_id, revision_id=revision_id)
     if not is_done:
         return made
-    made.state, made.started_at, made.ended_at = State.DONE, timezone.now(), timezone.now()
+    made.state, made.started_at, made.ended_at = CellState.DONE, timezone.now(), timezone.now()
     made.output_json, made.output_digest, made.is_cut = stored_json(prose(item_id.int + attempt, 80))
     made.detail_json = canonical.dump({"models": ["provider/model-1"]})
     made.input_tokens, made.output_tokens, made.milliseconds = 400, 120, 900

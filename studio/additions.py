@@ -27,10 +27,10 @@ from studio.extensions import (
     OverlayWords,
     WorkspaceTab,
 )
-from studio.for_you import TaskGroup, in_order
 from studio.kinds import StudioKind
 from studio.navigation import MainPage
 from studio.panels import Panel, Slot, VersionOnPage
+from studio.tasks import TaskGroup, in_order
 from versioning.domain.access import Caller
 from versioning.domain.errors import VersioningError
 from versioning.domain.overrides import IN_CODE
@@ -86,8 +86,8 @@ def after_saving(then: str) -> AfterSaving | None:
     )
 
 
-def for_you(caller: Caller) -> list[TaskGroup]:
-    return in_order(added(lambda one: one.for_you(caller)))
+def tasks(caller: Caller) -> list[TaskGroup]:
+    return in_order(added(lambda one: one.tasks(caller)))
 
 
 def notes(

@@ -27,7 +27,14 @@ from studio.views import StudioPage, safe_next_url
 from studio.workspaces.names import OfWorkspace, by_workspace, workspace_names
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
-from versioning.editor.bulk import Choice, Outcome, Result, label_chosen, publish_chosen, tag_chosen
+from versioning.editor.bulk import (
+    BulkOutcome,
+    ChosenVersion,
+    Result,
+    label_chosen,
+    publish_chosen,
+    tag_chosen,
+)
 from versioning.editor.catalog import Wanted
 
 if TYPE_CHECKING:
@@ -39,7 +46,7 @@ LATER: Final = "later"
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenResource:
-    choice: Choice
+    choice: ChosenVersion
     draft: Draft | None
     """The current state; None if the resource was deleted or the caller may not read its drafts."""
     obstacle: str = ""
@@ -62,7 +69,7 @@ class ChosenResource:
 @dataclass(frozen=True, kw_only=True)
 class Reported:
     kind: StudioKind
-    outcome: Outcome
+    outcome: BulkOutcome
     draft: Draft | None
     """The current state, as in `ChosenResource`."""
     workspace: str = ""
@@ -103,11 +110,11 @@ class ChosenPage(StudioPage, ABC):
         """Return the question, for this many resources: `Publish 3 drafts?`."""
 
     @abstractmethod
-    def obstacle(self, choice: Choice, draft: Draft) -> str:
+    def obstacle(self, choice: ChosenVersion, draft: Draft) -> str:
         """Return why the action is impossible for a resource now; empty if it is possible."""
 
     @abstractmethod
-    def perform(self, choices: Sequence[Choice]) -> HttpResponse:
+    def perform(self, choices: Sequence[ChosenVersion]) -> HttpResponse:
         """Perform the action, and answer; raises `Invalid` for input errors, which the page shows."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
@@ -136,7 +143,7 @@ class ChosenPage(StudioPage, ABC):
     def back_address(self) -> str:
         return safe_next_url(self.request, reverse("studio:waiting"))
 
-    def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
+    def ask(self, choices: Sequence[ChosenVersion], error: Invalid | None = None) -> HttpResponse:
         resources = self.judge(self._resources(choices))
         offered = self.describe([resource for resource in resources if not resource.obstacle])
         forms = [replace(form, more=self.about_form(form)) for form in self._forms(offered)]
@@ -169,7 +176,7 @@ class ChosenPage(StudioPage, ABC):
         return workspace_names(self.caller)
 
     @property
-    def later(self) -> Sequence[Choice]:
+    def later(self) -> Sequence[ChosenVersion]:
         return read_choices(self.request.POST, LATER)
 
     def go_on(self, address: str, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
@@ -180,7 +187,7 @@ class ChosenPage(StudioPage, ABC):
         messages.add_message(self.request, level, link)
         return self.ask(self.later)
 
-    def _resources(self, choices: Sequence[Choice]) -> list[ChosenResource]:
+    def _resources(self, choices: Sequence[ChosenVersion]) -> list[ChosenResource]:
         drafts = self._drafts(choices)
         resources = []
         for choice in choices:
@@ -204,7 +211,7 @@ class ChosenPage(StudioPage, ABC):
     def more(self) -> dict[str, Any]:
         return {}
 
-    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
+    def _drafts(self, choices: Sequence[ChosenVersion]) -> dict[tuple[str, str], Draft]:
         return drafts_by_id({(choice.kind.slug, choice.id) for choice in choices}, self.caller)
 
 
@@ -228,13 +235,13 @@ class BulkPage(ChosenPage):
         return str(words % {"done": done, "refused": refused})
 
     @abstractmethod
-    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+    def act(self, choices: Sequence[ChosenVersion]) -> list[BulkOutcome]:
         """Perform the change; raises `Invalid` as `perform` does."""
 
-    def perform(self, choices: Sequence[Choice]) -> HttpResponse:
+    def perform(self, choices: Sequence[ChosenVersion]) -> HttpResponse:
         return self._report(self.act(choices))
 
-    def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
+    def _report(self, outcomes: Sequence[BulkOutcome]) -> HttpResponse:
         drafts = self._drafts([outcome.choice for outcome in outcomes])
         lines = []
         for outcome in outcomes:
@@ -257,7 +264,7 @@ class BulkPage(ChosenPage):
         )
         return unsaved.saved(self.request, report)
 
-    def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    def after(self, outcomes: Sequence[BulkOutcome]) -> dict[str, Any]:
         return {}
 
 
@@ -270,10 +277,10 @@ class LabelChosenPage(BulkPage):
     all_done = ngettext_lazy("%(done)s labelled", "%(done)s labelled", "done")
     some_refused = gettext_lazy("%(done)s labelled, %(refused)s not")
 
-    def obstacle(self, choice: Choice, draft: Draft) -> str:
+    def obstacle(self, choice: ChosenVersion, draft: Draft) -> str:
         return "" if draft.may_publish else _("You may not set labels in its workspace.")
 
-    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+    def act(self, choices: Sequence[ChosenVersion]) -> list[BulkOutcome]:
         return label_chosen(
             self.editor.collection, choices, self._fields["label"], live=self._fields["live"], by=self.caller
         )
@@ -298,11 +305,11 @@ class TagChosenPage(BulkPage):
     all_done = ngettext_lazy("%(done)s tagged", "%(done)s tagged", "done")
     some_refused = gettext_lazy("%(done)s tagged, %(refused)s not")
 
-    def obstacle(self, choice: Choice, draft: Draft) -> str:
+    def obstacle(self, choice: ChosenVersion, draft: Draft) -> str:
         may = self.caller.may(Right.SAVE, draft.resource.workspace_id)
         return "" if may else _("You may not change its tags.")
 
-    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+    def act(self, choices: Sequence[ChosenVersion]) -> list[BulkOutcome]:
         """Change the tags; raises `Invalid` if the input is empty."""
         add, remove = (listed_in(self.request.POST.get(name, "")) for name in ("add", "remove"))
         if not add and not remove:
@@ -322,7 +329,7 @@ class PublishChosenPage(BulkPage):
     all_done = ngettext_lazy("%(done)s published", "%(done)s published", "done")
     some_refused = gettext_lazy("%(done)s published, %(refused)s not")
 
-    def obstacle(self, choice: Choice, draft: Draft) -> str:
+    def obstacle(self, choice: ChosenVersion, draft: Draft) -> str:
         if choice.version_id == draft.resource.active_id:
             return _("It is already live.")
         if choice.version_id != draft.resource.current.version_id:
@@ -352,10 +359,10 @@ class PublishChosenPage(BulkPage):
     def narrow(self, wanted: Wanted) -> Wanted:
         return Wanted(wanted, waiting=True)
 
-    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+    def act(self, choices: Sequence[ChosenVersion]) -> list[BulkOutcome]:
         return publish_chosen(self.editor.collection, choices, by=self.caller)
 
-    def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    def after(self, outcomes: Sequence[BulkOutcome]) -> dict[str, Any]:
         """Return the current state of the drafts that changed since they were shown."""
         changed = [outcome.choice for outcome in outcomes if isinstance(outcome.error, EditConflict)]
         drafts = self._drafts(changed)

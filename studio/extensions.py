@@ -16,11 +16,11 @@ from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
-from studio.for_you import TaskGroup
 from studio.kinds import StudioKind
 from studio.navigation import Link, MainPage
 from studio.panels import Panel, SubjectOnPage, VersionOnPage
-from studio.ways_in import SignInExtension
+from studio.sign_in_methods import SignInExtension
+from studio.tasks import TaskGroup
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import VersioningError
 from versioning.domain.registering import require_instance
@@ -169,7 +169,7 @@ AnswerActions = Callable[[Caller], Iterable[Action]]
 for an answer with feedback, `about`, a JSON object with its data."""
 
 
-ForYou = Callable[[Caller], Iterable[TaskGroup]]
+Tasks = Callable[[Caller], Iterable[TaskGroup]]
 """Returns the tasks and the news of the caller, a person; the number of queries is constant."""
 Notes = Callable[
     [Caller, StudioKind, VersionedResource, Sequence[Snapshot]], Mapping[str, Sequence[SafeString]]
@@ -254,7 +254,7 @@ class Extension:
     next_steps: NextSteps = lambda _caller, _kind, _resource, _version: ()
     after_saving: Mapping[str, AfterSaving] = field(default_factory=dict)
     """By the value of a button of the edit page's form, which is named `then`."""
-    for_you: ForYou = lambda _caller: ()
+    tasks: Tasks = lambda _caller: ()
     notes: Notes = lambda _caller, _kind, _resource, _versions: {}
     list_notes: ListNotes = lambda _caller, _kind, _resources: {}
     publish_blockers: PublishBlockers = lambda _caller, _resources: {}

@@ -42,7 +42,7 @@ from studio.resources.rows import blocks_on_page
 from studio.translation import reference_to, title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
-from versioning.domain.selectors import Selector, State
+from versioning.domain.selectors import Selector, VersionState
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.timeline import (
     Entry,
@@ -146,7 +146,7 @@ class VersionLinksPage(ResourcePage):
         """Return whether to offer deleting a version; the verb checks everything that prevents it."""
         if entry.version.read_only or entry.is_live or entry.labels:
             return False
-        return self.may(Right.SAVE if entry.state is State.DRAFT else Right.PUBLISH)
+        return self.may(Right.SAVE if entry.state is VersionState.DRAFT else Right.PUBLISH)
 
 
 PER_PAGE: Final = 25

@@ -18,7 +18,7 @@ from studio.activity.live import latest_news
 from studio.activity.views import latest
 from studio.kinds import KINDS
 from studio.preferences import Opened, preferences_of, recently_opened
-from studio.resources.rows import Row, Star, find_stars
+from studio.resources.rows import ResourceRow, Star, find_stars
 from studio.translation import message_of
 from studio.views import StudioPage
 from studio.workspaces.names import names_of_several, role_name
@@ -40,9 +40,9 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ResourceLine:
     resource: VersionedResource
-    row: Row
+    row: ResourceRow
     star: Star
     edited_at: datetime.datetime | None = None
     """When the person last edited it; in a list of recent ones, only if later than opening it."""
@@ -70,9 +70,9 @@ class Line:
 class Sections:
     """The lists of resources on the home page, each with its limit."""
 
-    waiting: Sequence[Line]
-    recent: Sequence[Line]
-    starred: Sequence[Line]
+    waiting: Sequence[ResourceLine]
+    recent: Sequence[ResourceLine]
+    starred: Sequence[ResourceLine]
     starred_count: int
     """The number of starred resources that the person can read, up to one more than is shown."""
 
@@ -134,7 +134,7 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
     return {key: both[key] for key in last[: 2 * RECENT]}
 
 
-def _with_last_time(line: Line, touched: _Touched) -> Line:
+def _with_last_time(line: ResourceLine, touched: _Touched) -> ResourceLine:
     """Return the line with the last time; without one if the event was about another resource with its id."""
     edited_at, identity, opened_at = touched
     if identity not in {line.resource.uuid, IN_CODE}:
@@ -145,15 +145,15 @@ def _with_last_time(line: Line, touched: _Touched) -> Line:
     return replace(line, edited_at=edited_at) if is_edit else replace(line, opened_at=opened_at)
 
 
-def _lines(keys: Iterable[Key], caller: Caller) -> dict[Key, Line]:
-    lines: dict[Key, Line] = {}
+def _lines(keys: Iterable[Key], caller: Caller) -> dict[Key, ResourceLine]:
+    lines: dict[Key, ResourceLine] = {}
     for kind in KINDS:
         ids = [resource_id for slug, resource_id in keys if slug == kind.slug]
         entries = kind.catalog(caller).some(ids)
         stars = find_stars(kind, [resource.pk for resource, _ in entries], caller)
         for resource, entry in entries:
-            row = Row(kind=kind, entry=entry)
-            lines[kind.slug, resource.pk] = Line(resource=resource, row=row, star=stars[resource.pk])
+            row = ResourceRow(kind=kind, entry=entry)
+            lines[kind.slug, resource.pk] = ResourceLine(resource=resource, row=row, star=stars[resource.pk])
     return lines
 
 
@@ -192,7 +192,7 @@ class HomePage(StudioPage):
         waiting = Waiting(catalogs, Whose.OTHERS, self.editor.cache) if works else None
         news = latest_news(request, NEWS)
         lines = lines_of([*news, *latest(self.editor, caller, SHOWN)], caller)
-        groups = additions.for_you(caller)
+        groups = additions.tasks(caller)
         shown = sections(
             waiting.keys(0, WAITING) if waiting is not None else [],
             recently_opened(self.request),

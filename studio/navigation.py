@@ -50,14 +50,14 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class NavigationRow:
     """A row of links, with the overflow in a menu at its end."""
 
     shown: Sequence[Link]
     more: Sequence[Link] = ()
 
     @classmethod
-    def of(cls, links: Sequence[Link], most: int = MAX_TABS) -> Row:
+    def of(cls, links: Sequence[Link], most: int = MAX_TABS) -> NavigationRow:
         """Return a row of at most this many links, including the menu."""
         if len(links) <= most:
             return cls(shown=links)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from studio import extensions
 from studio.error_pages import own_address
 from studio.navigation import Link
-from studio.ways_in import SignInExtension
+from studio.sign_in_methods import SignInExtension
 
 METHOD = "sign_in_method"
 """The attribute of a request with the method of its sign-in."""

@@ -30,7 +30,7 @@ from studio.accounts.forms import ChangePasswordForm, with_retry_after
 from studio.accounts.views import LoginPage
 from studio.activity.live import MOST, unread
 from studio.error_pages import error_page
-from studio.navigation import MAX_MAIN, Link, MainPage, Row
+from studio.navigation import MAX_MAIN, Link, MainPage, NavigationRow
 from studio.permissions import EditorAdmin, caller_of, may_enter
 from studio.preferences import catalog_address, preferences_of
 from studio.views import StudioPage
@@ -176,7 +176,7 @@ class StudioSite(AdminSite):
         """Return Django's list of the models, once a template uses it: the studio's pages have their own."""
         return SimpleLazyObject(lambda: super(StudioSite, self).get_app_list(request, app_label))
 
-    def _navigation(self, request: HttpRequest, caller: Caller) -> Row:
+    def _navigation(self, request: HttpRequest, caller: Caller) -> NavigationRow:
         """Return the links at the top: home, the kinds, the applications' pages, then all other lists."""
         home, here, match = reverse("studio:index"), request.path, request.resolver_match
         # The route of a page below a workspace, such as `datasets/<str:dataset>/`.
@@ -212,7 +212,7 @@ class StudioSite(AdminSite):
             )
             group = kinds if issubclass(model, VersionedResource) else others if title else untitled
             group.append(link)
-        return Row.of([*kinds, *added, *others, *untitled], MAX_MAIN)
+        return NavigationRow.of([*kinds, *added, *others, *untitled], MAX_MAIN)
 
 
 def _waiting(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:

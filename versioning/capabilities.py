@@ -80,7 +80,7 @@ class EditorApp(AppConfig):
     settings: Paths = ()
     """The settings that it reads, with their defaults: `versioning.conf.Setting`."""
     events: Paths = ()
-    """The types of events that it records: `versioning.domain.events.EventType`."""
+    """The types of events that it records: `versioning.domain.events.EventSubject`."""
     checks: Paths = ()
     """Its checks at the gate, with their options: `versioning.editor.gate.Check`."""
     selectors: Paths = ()

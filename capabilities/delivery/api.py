@@ -15,7 +15,8 @@ from rest_framework.response import Response
 from typing_extensions import TypeAliasType
 
 from capabilities.delivery import verbs
-from capabilities.delivery.models import DeliveryAttempt, State, Webhook
+from capabilities.delivery.models import DeliveryAttempt, Webhook
+from capabilities.delivery.models import DeliveryState as State
 from capabilities.delivery.streams import (
     AsyncSubscription,
     BlockingSubscription,

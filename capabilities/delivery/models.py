@@ -42,7 +42,7 @@ SENDERS: Final = 2
 occupies no more."""
 
 
-class State(models.TextChoices):
+class DeliveryState(models.TextChoices):
     """The state of a delivery."""
 
     PENDING = "pending", pgettext_lazy("a delivery", "Pending")
@@ -230,8 +230,8 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
 
     def cancel(self) -> None:
         """Cancel pending deliveries; one that is being sent at this moment may still be delivered."""
-        pending = self.filter(state=State.PENDING)
-        pending.update(state=State.CANCELLED, due_at=None, finished_at=timezone.now())
+        pending = self.filter(state=DeliveryState.PENDING)
+        pending.update(state=DeliveryState.CANCELLED, due_at=None, finished_at=timezone.now())
 
 
 class Delivery(DueWork):
@@ -244,7 +244,7 @@ class Delivery(DueWork):
     """The message: the same at every attempt, even if the event has been pruned from the log."""
     trace = models.CharField(max_length=telemetry.MAX_LENGTH, blank=True, default="", db_default="")
     """The `traceparent` of the reported change; empty without traces."""
-    state = models.CharField(max_length=16, choices=State, default=State.PENDING)
+    state = models.CharField(max_length=16, choices=DeliveryState, default=DeliveryState.PENDING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True, db_index=True)
     """When it stopped being pending."""
@@ -285,7 +285,7 @@ class Delivery(DueWork):
     @property
     def next_attempt_at(self) -> datetime.datetime | None:
         """When the next attempt is; None if it is not pending."""
-        return self.due_at if self.state == State.PENDING else None
+        return self.due_at if self.state == DeliveryState.PENDING else None
 
 
 class DeliveryAttempt(models.Model):

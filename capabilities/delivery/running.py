@@ -28,10 +28,10 @@ from django.utils import timezone
 from capabilities.delivery.models import (
     Delivery,
     DeliveryAttempt,
+    DeliveryState,
     OutboxCursor,
     RootKey,
     RootKeyUnreadable,
-    State,
     Webhook,
     derive_secret,
     sign,
@@ -153,7 +153,7 @@ def deliver(deliveries: Sequence[Delivery]) -> None:
     if not webhook.enabled:
         for delivery in deliveries:
             with suppress(LeaseLost):
-                delivery.finish(state=State.CANCELLED, finished_at=timezone.now())
+                delivery.finish(state=DeliveryState.CANCELLED, finished_at=timezone.now())
         return
     try:
         root = RootKey.opened()
@@ -220,7 +220,7 @@ def _record(attempts: Sequence[DeliveryAttempt]) -> list[Delivery]:
         for attempt in leased
         if attempt.is_success and not rows[attempt.delivery.pk].replay_wanted
     ]
-    Delivery.objects.filter(pk__in=done).finish(state=State.DELIVERED, step=F("step") + 1)
+    Delivery.objects.filter(pk__in=done).finish(state=DeliveryState.DELIVERED, step=F("step") + 1)
     is_disabled = reason is not None or not webhook.enabled
     for attempt in leased:
         if attempt.delivery.pk not in done:
@@ -245,11 +245,11 @@ def _end_lease(attempt: DeliveryAttempt, row: Delivery, *, is_disabled: bool) ->
     elif wait is not None and not is_disabled:
         delivery.postpone(wait, **progress)
     else:
-        state = State.CANCELLED
+        state = DeliveryState.CANCELLED
         if attempt.is_success:
-            state = State.DELIVERED
+            state = DeliveryState.DELIVERED
         elif wait is None or attempt.status_code == HTTPStatus.GONE:
-            state = State.FAILED
+            state = DeliveryState.FAILED
         delivery.finish(state=state, finished_at=timezone.now(), **progress)
 
 

@@ -26,10 +26,10 @@ from capabilities.delivery import verbs
 from capabilities.delivery.models import (
     Delivery,
     DeliveryAttempt,
+    DeliveryState,
     DisabledReason,
     RootKey,
     RootKeyUnreadable,
-    State,
     Webhook,
     derive_secret,
 )
@@ -41,7 +41,7 @@ from capabilities.delivery.verbs import (
     abandoned_webhooks,
     read_health,
 )
-from studio import shown_once
+from studio import one_time_secrets
 from studio.activity.sentences import TypeGroup, grouped, name_of, subject_noun
 from studio.dates import moment_in_words, time_element
 from studio.error_pages import error_page
@@ -60,9 +60,9 @@ CHIPS: Final[Mapping[str, str]] = {
     Condition.WORKING: "chip-published",
     Condition.FAILING: "chip-changed",
     Condition.DISABLED: "chip-danger",
-    State.PENDING: "chip-changed",
-    State.DELIVERED: "chip-published",
-    State.FAILED: "chip-danger",
+    DeliveryState.PENDING: "chip-changed",
+    DeliveryState.DELIVERED: "chip-published",
+    DeliveryState.FAILED: "chip-danger",
 }
 """The classes of the chips of states; others are plain."""
 REASONS: Final[Mapping[str, str | Promise]] = {
@@ -216,7 +216,7 @@ class WebhooksPage(WorkspacePage):
         The session contains only the webhook, not the secret, which is derived again.
         """
         response = self.go(self.address("webhook", str(webhook.pk)), message)
-        shown_once.show_next(self.request, response, f"webhook {webhook.pk}", webhook.generation)
+        one_time_secrets.show_next(self.request, response, f"webhook {webhook.pk}", webhook.generation)
         return response
 
 
@@ -414,7 +414,7 @@ class ShowPage(WebhookPage):
                     "replay_address": self.own_address("webhook_replay", str(delivery.pk)),
                 }
             )
-        generation = shown_once.shown_now(request, f"webhook {self.webhook.pk}")
+        generation = one_time_secrets.shown_now(request, f"webhook {self.webhook.pk}")
         is_shown = generation == self.webhook.generation
         return self.page(
             "delivery/webhook.html",

@@ -23,8 +23,8 @@ from capabilities.delivery import running
 from capabilities.delivery.models import (
     GIVE_UP_AFTER,
     Delivery,
+    DeliveryState,
     RootKey,
-    State,
     Webhook,
     derive_secret,
 )
@@ -246,8 +246,8 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
             raise NotFound
         webhook.require_enabled()
         # A finished delivery is tried once; a pending one continues its schedule afterwards.
-        step = delivery.step if delivery.state == State.PENDING else len(WAITS)
-        row.update(state=State.PENDING, due_at=Now(), finished_at=None, replay_wanted=True, step=step)
+        step = delivery.step if delivery.state == DeliveryState.PENDING else len(WAITS)
+        row.update(state=DeliveryState.PENDING, due_at=Now(), finished_at=None, replay_wanted=True, step=step)
         return row.prefetch_related("made").get()
 
 
@@ -308,7 +308,9 @@ class Health:
 
 def read_health(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
     """Return the state of each webhook by primary key, with a few queries for any number of webhooks."""
-    rows = Delivery.objects.filter(webhook__in=webhooks, state__in=(State.PENDING, State.FAILED)).order_by()
+    rows = Delivery.objects.filter(
+        webhook__in=webhooks, state__in=(DeliveryState.PENDING, DeliveryState.FAILED)
+    ).order_by()
     counted = rows.values_list("webhook", "state").annotate(number=Count("pk"))
     numbers = {(webhook, state): number for webhook, state, number in counted}
     left = abandoned_webhooks(webhooks)
@@ -323,8 +325,8 @@ def read_health(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
         since = webhook.failing_since if webhook.enabled else None
         health[webhook.pk] = Health(
             condition=condition,
-            pending=numbers.get((webhook.pk, State.PENDING), 0),
-            failed=numbers.get((webhook.pk, State.FAILED), 0),
+            pending=numbers.get((webhook.pk, DeliveryState.PENDING), 0),
+            failed=numbers.get((webhook.pk, DeliveryState.FAILED), 0),
             disabled_after=None if since is None else since + GIVE_UP_AFTER,
             creator_left=webhook.pk in left,
         )

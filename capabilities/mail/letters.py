@@ -68,7 +68,7 @@ def isolate(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class LetterLine:
     """A line of a letter about one event."""
 
     words: str
@@ -84,7 +84,7 @@ class Letter:
 
     subject: str
     sentences: Sequence[str] = ()
-    lines: Sequence[Line] = ()
+    lines: Sequence[LetterLine] = ()
     address: str = ""
     """The page that the button leads to; empty without one."""
     button: str = ""
@@ -150,14 +150,14 @@ def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlterna
         yield letter.message(to, mail.message_id, connection)
 
 
-def _write_line(line: activity.Line, request: HttpRequest) -> Line:
+def _write_line(line: activity.EventLine, request: HttpRequest) -> LetterLine:
     event = line.event
     words = "".join(_words(fragment, request) for fragment in line.sentence)
     moment = moment_in_words(event.created_at)
     workspace = isolate(as_text(workspace_name(event.workspace_id), request))
     addresses = (fragment.address for fragment in line.sentence if fragment.address)
     page = next(addresses, reverse("studio:notifications"))
-    return Line(words=words, about=f"{moment} · {workspace}", address=conf.public_address(page))
+    return LetterLine(words=words, about=f"{moment} · {workspace}", address=conf.public_address(page))
 
 
 def _words(fragment: Fragment, request: HttpRequest) -> str:

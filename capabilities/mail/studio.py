@@ -33,8 +33,8 @@ from studio.accounts.forms import PasswordAlone, client_address, sentence_about_
 from studio.error_pages import framed
 from studio.extensions import Extension
 from studio.navigation import Link
+from studio.sign_in_methods import SignInExtension
 from studio.views import StudioPage
-from studio.ways_in import SignInExtension
 from versioning.domain.errors import NotFound
 from versioning.models import Membership, SignInAttempts
 from versioning.models.accounts import account, accounts, is_mail_address

@@ -15,8 +15,9 @@ from typing_extensions import TypeAliasType
 
 from capabilities.releases import items
 from capabilities.releases.items import ItemNow
-from capabilities.releases.models import MAX_ITEMS, Release, ReleaseItem, State
+from capabilities.releases.models import MAX_ITEMS, Release, ReleaseItem
 from capabilities.releases.models import Action as ReleasedAction
+from capabilities.releases.models import ReleaseState as State
 from capabilities.releases.rules import Problem, ReleaseChanged
 from capabilities.releases.verbs import Releases, release_etag
 from versioning.api import addresses, errors, parameters

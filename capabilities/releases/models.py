@@ -26,7 +26,7 @@ MAX_DESCRIPTION: Final = 10_000
 MAX_ITEMS: Final = 200
 
 
-class State(models.TextChoices):
+class ReleaseState(models.TextChoices):
     """The state of a release."""
 
     DRAFT = "draft", pgettext_lazy("a release", "Draft")
@@ -72,7 +72,7 @@ class Release(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     title = models.CharField(max_length=MAX_TITLE)
     description = LimitedText(max_length=MAX_DESCRIPTION, blank=True)
-    state = models.CharField(max_length=16, choices=State, default=State.DRAFT)
+    state = models.CharField(max_length=16, choices=ReleaseState, default=ReleaseState.DRAFT)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
     )
@@ -101,8 +101,8 @@ class Release(models.Model):
         constraints = [
             models.CheckConstraint(
                 name="release_published_at_known",
-                condition=models.Q(state=State.DRAFT, published_at=None)
-                | (~models.Q(state=State.DRAFT) & models.Q(published_at__isnull=False)),
+                condition=models.Q(state=ReleaseState.DRAFT, published_at=None)
+                | (~models.Q(state=ReleaseState.DRAFT) & models.Q(published_at__isnull=False)),
             )
         ]
 

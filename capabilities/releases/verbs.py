@@ -40,7 +40,7 @@ from capabilities.releases.models import (
     Release,
     ReleaseItem,
     ReleaseQuerySet,
-    State,
+    ReleaseState,
 )
 from capabilities.releases.rules import (
     Problem,
@@ -109,7 +109,7 @@ def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
 
 def automatic_among(releases: Collection[Release]) -> set[UUID | None]:
     """Return the ids of the draft releases among these that will be published automatically."""
-    return _find_automatic([release.pk for release in releases if release.state == State.DRAFT])
+    return _find_automatic([release.pk for release in releases if release.state == ReleaseState.DRAFT])
 
 
 def _find_automatic(ids: Collection[UUID]) -> set[UUID | None]:
@@ -312,7 +312,7 @@ def release_etag(release: Release) -> str:
 
 def refuse_published(release: Release) -> None:
     """Raise `Conflict` for a release that is not a draft."""
-    if release.state != State.DRAFT:
+    if release.state != ReleaseState.DRAFT:
         raise Conflict(NOT_CHANGED_ANY_MORE, code="release_published")
 
 
@@ -361,7 +361,7 @@ def revert(releases: Verbs, release_id: str, *, title: str = "", by: Who = APPLI
     caller, editor = caller_of(by), releases.editor
     with events.transaction():
         published = find(release_id, by=caller, right=Right.SAVE)
-        if published.state != State.PUBLISHED:
+        if published.state != ReleaseState.PUBLISHED:
             raise Conflict("Only a release that is published can be reverted.", code="not_published")
         items = now(editor, published.items.select_related("release"))
         conflicts = [item for item in items if not item.is_unchanged]
@@ -550,11 +550,11 @@ def publish(
             raise ReleaseBlocked(problems)
         release.record("published", caller)
         _publish_items(editor, release, items, caller, options=given, at=at)
-        release.state, release.published_at = State.PUBLISHED, timezone.now()
+        release.state, release.published_at = ReleaseState.PUBLISHED, timezone.now()
         release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:
-            still = Release.objects.filter(pk=release.reverts.pk, state=State.PUBLISHED)
-            if still.update(state=State.REVERTED, revision=F("revision") + 1):
+            still = Release.objects.filter(pk=release.reverts.pk, state=ReleaseState.PUBLISHED)
+            if still.update(state=ReleaseState.REVERTED, revision=F("revision") + 1):
                 release.reverts.record("reverted", caller, revertedBy=str(release.pk))
         for automatic in _registered:
             automatic.published(release, caller)
@@ -623,7 +623,7 @@ class Releases(Verbs):
 def open_release(release_id: str, caller: Caller) -> Overlay:
     """Return the versions of a draft release; raises `NotFound` for one that is published."""
     release = find(release_id, by=caller)
-    if release.state != State.DRAFT:
+    if release.state != ReleaseState.DRAFT:
         raise NotFound("The release is published: only a draft can be selected.")
     return Overlay(selector=SELECTOR.name, versions=planned_versions(release.items.all()))
 
@@ -642,7 +642,7 @@ def versions_to_publish(resource: VersionedResource) -> Iterable[UUID]:
         kind=resource.kind.slug,
         identity=resource.uuid,
         version_id__isnull=False,
-        release__state=State.DRAFT,
+        release__state=ReleaseState.DRAFT,
     )
     return [version_id for version_id in items.values_list("version_id", flat=True) if version_id]
 

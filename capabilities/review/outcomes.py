@@ -170,7 +170,7 @@ class Ignored(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ApprovalStatus:
     """Whether a version may go live now, and the missing approvals."""
 
     required: int
@@ -206,7 +206,7 @@ class Outcome:
 
 def outcome(
     *, required: int, was_live: bool, authors: Iterable[Hashable], verdicts: Sequence[GivenVerdict]
-) -> Outcome:
+) -> ApprovalStatus:
     """Return whether a version may go live; `verdicts` are on its configuration, oldest first."""
     own = frozenset(authors)
     latest = sorted(
@@ -216,7 +216,7 @@ def outcome(
     counted = [verdict for verdict in latest if verdict.id not in ignored]
     approvals = [verdict for verdict in counted if verdict.verdict == APPROVE]
     requests = [verdict for verdict in counted if verdict.verdict == REQUEST_CHANGES]
-    return Outcome(
+    return ApprovalStatus(
         required=required,
         was_live=was_live,
         authors=own,
@@ -556,7 +556,7 @@ def _saved(
     return found
 
 
-def judge_version(asked: JudgedVersion) -> Outcome:
+def judge_version(asked: JudgedVersion) -> ApprovalStatus:
     """Return whether a version may go live now, and the missing approvals."""
     [found] = judge_versions([asked])
     return found
@@ -564,7 +564,7 @@ def judge_version(asked: JudgedVersion) -> Outcome:
 
 def judge_versions(
     asked: Sequence[JudgedVersion], *, was_live: bool | None = None, required: Mapping[str, int] | None = None
-) -> list[Outcome]:
+) -> list[ApprovalStatus]:
     """Return whether versions may go live now, each independently, in order.
 
     `was_live` has whether their configurations were live before, and `required` how many approvals each

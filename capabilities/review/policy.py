@@ -14,8 +14,8 @@ from pydantic import Field
 from capabilities.review import outcomes
 from capabilities.review.models import MAX_REQUIRED, Bypass, ReviewPolicy
 from capabilities.review.outcomes import (
+    ApprovalStatus,
     JudgedVersion,
-    Outcome,
     Requirement,
     judge_versions,
     judged_version,
@@ -97,7 +97,7 @@ class ReviewRequired(Forbidden):
 
     code = "review_required"
 
-    def __init__(self, outcome: Outcome, review_id: UUID | None, version_id: str) -> None:
+    def __init__(self, outcome: ApprovalStatus, review_id: UUID | None, version_id: str) -> None:
         if outcome.changes_requested_by:
             names = Usernames(outcome.changes_requested_by)
             message = Message("Changes are requested by {names}.", names=names)
@@ -210,7 +210,7 @@ class _Publication:
                 return None
         return judged_version(request.resource, request.version, self.target, named=named)
 
-    def decide(self, judged: JudgedVersion, outcome: Outcome) -> gate.Decision:
+    def decide(self, judged: JudgedVersion, outcome: ApprovalStatus) -> gate.Decision:
         """Return the decision by the outcome of the review."""
         if not outcome.is_allowed and _OPTION not in self.request.options:
             version_id = self.request.version.version_id

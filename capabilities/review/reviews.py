@@ -22,9 +22,9 @@ from django.utils.translation import pgettext_lazy
 
 from capabilities.review.models import Review, ReviewQuerySet, Verdict, VerdictValue, columns_about
 from capabilities.review.outcomes import (
+    ApprovalStatus,
     Ignored,
     JudgedVersion,
-    Outcome,
     are_the_same,
     judge_version,
     judge_versions,
@@ -232,7 +232,7 @@ class ReviewRecord:
     outdated: bool
     """Whether there is a newer version than the one under review."""
     created_at: datetime.datetime
-    outcome: Outcome
+    outcome: ApprovalStatus
     """The policy's decision on the version."""
     warnings: Sequence[Notice] | None = None
     """Warnings about invisible characters in the version; None in lists."""
@@ -305,7 +305,7 @@ def read_states(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewState]:
     return [standing.state for standing in read_standings(reviews, rows)]
 
 
-def _state(review: Review, outcome: Outcome) -> ReviewState:
+def _state(review: Review, outcome: ApprovalStatus) -> ReviewState:
     """Return the state of a review.
 
     If no approval is required, a single one makes it approved: people may request a review anyway.
@@ -328,7 +328,7 @@ def _is_outdated(review: Review, resource: VersionedResource | None) -> bool:
     return latest.read_only or review.is_in_git or latest.number > review.version_number
 
 
-def _outcomes(rows: Sequence[Review], resources: Mapping[_Key, VersionedResource]) -> list[Outcome]:
+def _outcomes(rows: Sequence[Review], resources: Mapping[_Key, VersionedResource]) -> list[ApprovalStatus]:
     return judge_versions([_version_to_judge(row, resources.get(_about(row))) for row in rows])
 
 

@@ -10,7 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from typing_extensions import TypeAliasType
 
-from capabilities.rollouts.models import MAX_REASON, Rollout, State
+from capabilities.rollouts.models import MAX_REASON, Rollout
+from capabilities.rollouts.models import RolloutState as State
 from capabilities.rollouts.verbs import Rollouts
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from capabilities.rollouts.models import Rollout, State
+from capabilities.rollouts.models import Rollout, RolloutState
 from versioning.conf import get_editor
 from versioning.domain.errors import Conflict, Message, NotFound
 from versioning.domain.events import Target
@@ -66,7 +66,7 @@ def _decide(requests: Sequence[PublishRequest | TakeDownRequest]) -> list[gate.D
         if rollout is None:
             continue
         if request.options.get(END_ROLLOUT):
-            end = partial(rollout.end, State.STOPPED, request.caller, resource)
+            end = partial(rollout.end, RolloutState.STOPPED, request.caller, resource)
             decisions[number] = gate.Decision(then=end)
         else:
             publishing = isinstance(request, PublishRequest)

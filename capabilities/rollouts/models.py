@@ -33,7 +33,7 @@ COSTS = ("cost", "unpriced_runs")
 LAST = ("last_used_at", "last_used_by", "last_key_prefix", "prices_of")
 
 
-class State(models.TextChoices):
+class RolloutState(models.TextChoices):
     RUNNING = "running", pgettext_lazy("rollout", "Running")
     STOPPED = "stopped", pgettext_lazy("rollout", "Stopped")
     """Everyone gets the active version again."""
@@ -43,7 +43,7 @@ class State(models.TextChoices):
 
 class RolloutQuerySet(models.QuerySet["Rollout"]):
     def running(self) -> Self:
-        return self.filter(state=State.RUNNING)
+        return self.filter(state=RolloutState.RUNNING)
 
     def about(self, resource: Target) -> Self:
         """Filter by resource: a later one with the same id does not inherit rollouts."""
@@ -77,7 +77,7 @@ class Rollout(models.Model):
     """The path of the bucket key in the request context."""
     arms = models.JSONField()
     """In the form and order of `Arm`."""
-    state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
+    state = models.CharField(max_length=16, choices=RolloutState, default=RolloutState.RUNNING)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -101,12 +101,12 @@ class Rollout(models.Model):
             models.UniqueConstraint(
                 name="one_rollout_runs_of_resource",
                 fields=["kind", "resource_id", "identity"],
-                condition=models.Q(state=State.RUNNING),
+                condition=models.Q(state=RolloutState.RUNNING),
             ),
             models.CheckConstraint(
                 name="rollout_ended_unless_running",
-                condition=models.Q(state=State.RUNNING, ended_at=None)
-                | (~models.Q(state=State.RUNNING) & models.Q(ended_at__isnull=False)),
+                condition=models.Q(state=RolloutState.RUNNING, ended_at=None)
+                | (~models.Q(state=RolloutState.RUNNING) & models.Q(ended_at__isnull=False)),
             ),
         ]
         indexes = [
@@ -144,7 +144,9 @@ class Rollout(models.Model):
         found: list[dict[str, Any]] = usage.sum_day(self.kind, self.resource_id, day)
         return found
 
-    def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
+    def end(
+        self, state: RolloutState, by: Caller, target: Target, *, reason: str = "", **detail: Any
+    ) -> None:
         """Store and record the end, in the transaction that has locked the resource; cancel its steps."""
         self.state, self.ended_at, self.reason = state, timezone.now(), reason
         self.usage_until = self.usage_of_day(self.ended_at.date())

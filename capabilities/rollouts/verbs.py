@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared.arms import Arm, place_arms, refuse_path, reweight_arms
 
 from capabilities.rollouts.ending import refuse_running, target
-from capabilities.rollouts.models import Rollout, RolloutQuerySet, RolloutStep, State
+from capabilities.rollouts.models import Rollout, RolloutQuerySet, RolloutState, RolloutStep
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind, kind_named
@@ -178,7 +178,7 @@ def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLIC
     by, reason = caller_of(by), reason.strip()
     validate(Rollout(reason=reason), ["reason"])
     with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
-        rollout.end(State.STOPPED, by, target(locked.resource), reason=reason)
+        rollout.end(RolloutState.STOPPED, by, target(locked.resource), reason=reason)
     return rollout
 
 
@@ -193,7 +193,7 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
         chosen = next((placed_arm for placed_arm in rollout.placed_arms if placed_arm.name == arm), None)
         if chosen is None:
             raise Invalid.field("arm", "is not an arm of this rollout")
-        rollout.end(State.COMPLETED, by, target(locked.resource), arm=arm)
+        rollout.end(RolloutState.COMPLETED, by, target(locked.resource), arm=arm)
         version = find_version(locked.resource, chosen.version_id)
         locked.activate(version, rolloutId=str(rollout.pk))
     return rollout
@@ -252,7 +252,7 @@ def changing_rollout(
         current = Rollout.objects.locked().filter(pk=rollout.pk).first()
         if current is None or target(locked.resource).identity != current.identity:
             raise NotFound
-        if current.state != State.RUNNING:
+        if current.state != RolloutState.RUNNING:
             raise RolloutEnded(current)
         yield current, locked
 

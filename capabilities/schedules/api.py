@@ -11,7 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from typing_extensions import TypeAliasType
 
-from capabilities.schedules.models import Action, Schedule, State
+from capabilities.schedules.models import Action, Schedule
+from capabilities.schedules.models import ScheduleState as State
 from capabilities.schedules.verbs import Schedules, Times
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag

@@ -21,12 +21,11 @@ from django.contrib.auth import get_user_model
 
 from capabilities.releases import rules
 from capabilities.releases.items import ItemNow, now, read_rows, read_versions
-from capabilities.releases.models import Release, ReleaseItem
-from capabilities.releases.models import State as ReleaseState
+from capabilities.releases.models import Release, ReleaseItem, ReleaseState
 from capabilities.releases.rules import Problem as ReleaseProblem
 from capabilities.releases.rules import ReleaseBlocked, title_of
 from capabilities.releases.verbs import Attempt, find_problems_of_several
-from capabilities.schedules.models import Action, Problem, Schedule, State
+from capabilities.schedules.models import Action, Problem, Schedule, ScheduleState
 from versioning.domain.access import APPLICATION, Caller, Right, Role, Via
 from versioning.domain.errors import (
     EditConflict,
@@ -124,7 +123,7 @@ ItemsByRelease = Mapping[UUID, ReleaseItem]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Forecast:
     """The outcome of a schedule on one resource; versions are ids, or None."""
 
     fails: bool
@@ -145,7 +144,7 @@ def in_order(schedules: Iterable[Schedule]) -> list[Schedule]:
 
 def forecast(
     reference: str, live: str | None, waiting: Iterable[Schedule], items: ItemsByRelease
-) -> list[Outcome]:
+) -> list[Forecast]:
     """Return the outcome of each schedule on a resource if nothing else is published.
 
     The schedules are in order of time; `live` is the current live version.
@@ -160,12 +159,12 @@ def forecast(
         fails = schedule.is_unexpected(reference, live)
         after = live if fails else makes_live
         done = fails and live == makes_live
-        outcomes.append(Outcome(fails=fails, before=live, live=after, has_nothing_to_do=done))
+        outcomes.append(Forecast(fails=fails, before=live, live=after, has_nothing_to_do=done))
         live = after
     return outcomes
 
 
-def forecast_all(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple[UUID, str], Outcome]:
+def forecast_all(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple[UUID, str], Forecast]:
     """Return the outcomes of all schedules on resources, by schedule and resource.
 
     `live` are the resources by their references in `Schedule.expects`, each with its live version. Takes at
@@ -372,7 +371,7 @@ UNEXPECTED: Final = "Something else is live, or will be by then, than this was s
 
 Problems = Mapping[UUID, Sequence[Problem]]
 """By schedule id."""
-_Outcomes = Mapping[tuple[UUID, str], Outcome]
+_Outcomes = Mapping[tuple[UUID, str], Forecast]
 
 
 def find_problems(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
@@ -382,7 +381,7 @@ def find_problems(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
     with these exceptions: authors with different rights take one more each if versions refer to prompt
     blocks, and keys one if keys need sign-ins.
     """
-    waiting = [schedule for schedule in some if schedule.state == State.SCHEDULED]
+    waiting = [schedule for schedule in some if schedule.state == ScheduleState.SCHEDULED]
     if not waiting:
         return {}
     editor = schedules.editor

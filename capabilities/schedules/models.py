@@ -32,7 +32,7 @@ SHOWN_FOR: Final = datetime.timedelta(days=7)
 """The time for which pages show failures."""
 
 
-class State(models.TextChoices):
+class ScheduleState(models.TextChoices):
     """The state of a schedule."""
 
     SCHEDULED = "scheduled", pgettext_lazy("a schedule", "Scheduled")
@@ -81,7 +81,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
 
     def waiting(self) -> Self:
         """Filter waiting schedules."""
-        return self.filter(state=State.SCHEDULED)
+        return self.filter(state=ScheduleState.SCHEDULED)
 
     def due(self) -> Self:
         """Return the schedules to run now, in order of their times."""
@@ -90,7 +90,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
     def failed_lately(self) -> Self:
         """Filter schedules that failed in the last days, which pages still show."""
         since = timezone.now() - SHOWN_FOR
-        return self.filter(state__in=(State.FAILED, State.MISSED), executed_at__gte=since)
+        return self.filter(state__in=(ScheduleState.FAILED, ScheduleState.MISSED), executed_at__gte=since)
 
     def of_resources(self) -> Self:
         """Filter schedules of a single resource."""
@@ -161,7 +161,7 @@ class Schedule(models.Model):
     """Whether the local time exists twice, so that this is the first of the two."""
     follows = models.OneToOneField("self", null=True, on_delete=models.SET_NULL, related_name="followed_by")
     """The schedule that begins the pair which this one ends."""
-    state = models.CharField(max_length=16, choices=State, default=State.SCHEDULED)
+    state = models.CharField(max_length=16, choices=ScheduleState, default=ScheduleState.SCHEDULED)
     code = models.CharField(max_length=64, blank=True)
     """Why it failed, for programs."""
     problem = MessageField(blank=True)
@@ -198,8 +198,8 @@ class Schedule(models.Model):
             ),
             models.CheckConstraint(
                 name="schedule_due_while_scheduled",
-                condition=models.Q(state=State.SCHEDULED, due_at__isnull=False)
-                | (~models.Q(state=State.SCHEDULED) & models.Q(due_at=None)),
+                condition=models.Q(state=ScheduleState.SCHEDULED, due_at__isnull=False)
+                | (~models.Q(state=ScheduleState.SCHEDULED) & models.Q(due_at=None)),
             ),
         ]
         indexes = [
@@ -281,7 +281,7 @@ class Schedule(models.Model):
         self.author_id, self.author_name = by.user_id, by.username or ""
         self.key_prefix = by.key_prefix or ""
 
-    def end(self, state: State, **changes: Any) -> None:
+    def end(self, state: ScheduleState, **changes: Any) -> None:
         """Store that it ended; raises `NotWaiting` if it already ended, or has another time or author now.
 
         In the same transaction as its action, this makes it run once, even if several workers try.
@@ -291,7 +291,7 @@ class Schedule(models.Model):
         if not self._still_waiting().update(**stored):
             raise NotWaiting
 
-    def fail(self, by: Caller, code: str, problem: str, state: State = State.FAILED) -> None:
+    def fail(self, by: Caller, code: str, problem: str, state: ScheduleState = ScheduleState.FAILED) -> None:
         """Store and record the failure with its reason; raises as `end` does."""
         self.end(state, code=code, problem=problem)
         self.record("failed", by, code=code)

@@ -32,7 +32,7 @@ from capabilities.schedules.judging import (
     key_unusable,
     person,
 )
-from capabilities.schedules.models import Action, NotWaiting, Schedule, ScheduleQuerySet, State
+from capabilities.schedules.models import Action, NotWaiting, Schedule, ScheduleQuerySet, ScheduleState
 from capabilities.schedules.times import instant
 from versioning.conf import DAY, DAYS, Setting, at_most, get_editor
 from versioning.domain.access import APPLICATION, Caller, Right, Via
@@ -204,7 +204,7 @@ def run(schedule: Schedule) -> None:
     if timezone.now() > schedule.run_at + grace:
         problem = Message("No worker was running then, nor for long afterwards.")
         with events.transaction():
-            schedule.fail(schedule.unattended, MISSED, problem, State.MISSED)
+            schedule.fail(schedule.unattended, MISSED, problem, ScheduleState.MISSED)
         return
     try:
         _act(schedule, by=person(schedule))
@@ -229,11 +229,13 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
             editor = get_editor()
             with locked_release(editor, release_id, by) as subject:
                 _refuse_unexpected(schedule, subject)
-                schedule.end(State.DONE)  # before its release is published, which cancels pending schedules
+                schedule.end(
+                    ScheduleState.DONE
+                )  # before its release is published, which cancels pending schedules
                 editor.capability(Releases).publish(release_id, versions=versions, at=at, by=by)
         else:
             _move_resource(schedule, by, at)
-            schedule.end(State.DONE)
+            schedule.end(ScheduleState.DONE)
         schedule.record("done", by)
 
 
@@ -310,7 +312,7 @@ def _take_over(release: Release, by: Caller) -> None:
 def _cancel_published(release: Release, by: Caller) -> None:
     """Cancel the schedules of a release that was published before their time."""
     for schedule in Schedule.objects.waiting().filter(release_id=release.pk).locked():
-        schedule.end(State.CANCELLED)
+        schedule.end(ScheduleState.CANCELLED)
         schedule.record("cancelled", by)
 
 

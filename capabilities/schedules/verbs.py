@@ -13,7 +13,7 @@ from django.utils.translation import pgettext_lazy
 
 from capabilities.releases.models import ReleaseItem
 from capabilities.schedules import judging
-from capabilities.schedules.models import Action, Schedule, ScheduleQuerySet, State
+from capabilities.schedules.models import Action, Schedule, ScheduleQuerySet, ScheduleState
 from capabilities.schedules.running import Subject, locked_release, locked_resource, remember
 from capabilities.schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -244,8 +244,8 @@ def cancel(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Sche
     with _changing(schedules, schedule_id, by) as schedule:
         end = schedule.end_of_pair
         for row in (schedule, end):
-            if row is not None and row.state == State.SCHEDULED:
-                row.end(State.CANCELLED)
+            if row is not None and row.state == ScheduleState.SCHEDULED:
+                row.end(ScheduleState.CANCELLED)
                 row.record("cancelled", by)
         return schedule
 
@@ -257,7 +257,7 @@ def repeat(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Sche
     """
     by = caller_of(by)
     cancelled = find(schedules, schedule_id, by=by)
-    if cancelled.state != State.CANCELLED:
+    if cancelled.state != ScheduleState.CANCELLED:
         raise ScheduleEnded(cancelled)
     same = {name: getattr(cancelled, name) for name in _SAME}
     waiting = Schedule.objects.waiting().filter(**same).first()
@@ -330,7 +330,7 @@ def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedu
         refuse_unreadable(schedules, schedule, by)
         by.require(Right.PUBLISH, schedule.workspace_id)
         events.acts(by)
-        if schedule.state != State.SCHEDULED:
+        if schedule.state != ScheduleState.SCHEDULED:
             raise ScheduleEnded(schedule)
         yield schedule
 

@@ -24,7 +24,7 @@ from versioning.models import ApiKey, Event
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class EventLine:
     event: Event
     sentence: list[Fragment]
     comparison: str
@@ -47,7 +47,7 @@ class Line:
 
 def lines_of(
     events: Sequence[Event], caller: Caller, *, of_one: bool = False, as_you: bool = False
-) -> list[Line]:
+) -> list[EventLine]:
     """Return events in the form for pages; the number of queries does not depend on their number.
 
     `of_one` omits the resource, because the page is about only one. `as_you` marks the caller's own changes
@@ -76,7 +76,7 @@ def lines_of(
         if as_you and is_own:
             who = _("You, in another window,").format(name=person_name(event.actor, Place.NAMED))
         lines.append(
-            Line(
+            EventLine(
                 event=event,
                 sentence=describe_event(event, names, who),
                 comparison=found.comparison(event),

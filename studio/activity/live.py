@@ -67,7 +67,7 @@ class NotificationsPage(StudioPage):
         return self.page(
             "studio/activity/notifications.html",
             title=_("Notifications"),
-            groups=additions.for_you(self.caller),
+            groups=additions.tasks(self.caller),
             workspace_names=names_of_several(self.caller),
             lines=lines,
             seen=seen,

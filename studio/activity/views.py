@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from editor_client.shared import canonical
 from editor_client.shared.text_keys import collation_key
 
-from studio.activity.lines import Line, lines_of
+from studio.activity.lines import EventLine, lines_of
 from studio.activity.sentences import grouped
 from studio.marks import as_text, writing
 from studio.named import named_like
@@ -101,7 +101,7 @@ def _rows(read: Callable[[int], EventPage], request: HttpRequest, end: int) -> I
         before = page.next
 
 
-def _row(line: Line, sentence: str) -> list[str]:
+def _row(line: EventLine, sentence: str) -> list[str]:
     event = line.event
     cells = (
         event.created_at.isoformat(timespec="seconds"),

@@ -310,7 +310,7 @@ _MARKS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     spans: tuple[Span, ...]
     ends: Op | None
     """The change of its line break; None at the end of the text."""
@@ -334,7 +334,7 @@ class Row:
 class Section:
     """Consecutive lines; folded ones are unchanged and far from any change."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[DiffRow, ...] = ()
     """The lines, unless they are folded."""
     folded: int = 0
     text: str = ""
@@ -344,8 +344,8 @@ class Section:
     after: int = 1
 
 
-def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Row]:
-    last: Row | None = None
+def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[DiffRow]:
+    last: DiffRow | None = None
     for row in _rows(pieces, before, after):
         if last is not None:
             yield replace(last, shows_break=True) if _shows_break(last, row) else last
@@ -434,9 +434,9 @@ def _changed_places(part: list[Span] | str) -> int:
     return sum(op is False for op, _ in groupby(part, lambda piece: piece.op is Op.SAME))
 
 
-def _affordable(part: list[Span], budget: PageBudget, before: int, after: int) -> list[Row]:
+def _affordable(part: list[Span], budget: PageBudget, before: int, after: int) -> list[DiffRow]:
     """Return the lines of the pieces within the budget; the last one may be cut."""
-    found: list[Row] = []
+    found: list[DiffRow] = []
     is_cut = False
     for row in rows(part, before, after):
         if is_cut or budget.is_spent:
@@ -452,7 +452,7 @@ def _affordable(part: list[Span], budget: PageBudget, before: int, after: int) -
     return found
 
 
-def _rows(pieces: Sequence[Span], before: int, after: int) -> Iterator[Row]:
+def _rows(pieces: Sequence[Span], before: int, after: int) -> Iterator[DiffRow]:
     line: list[Span] = []
     for piece in pieces:
         *ended, rest = piece.text.split("\n")
@@ -466,16 +466,16 @@ def _rows(pieces: Sequence[Span], before: int, after: int) -> Iterator[Row]:
         yield _row(line, None, before, after)
 
 
-def _shows_break(row: Row, following: Row | None) -> bool:
+def _shows_break(row: DiffRow, following: DiffRow | None) -> bool:
     # If a whole changed line follows, the line break is the one before it.
     is_shown = following is not None and following.ops == {row.ends}
     return row.ends in {Op.REMOVED, Op.ADDED} and row.ops != {row.ends} and not is_shown
 
 
-def _row(line: list[Span], ends: Op | None, before: int, after: int) -> Row:
+def _row(line: list[Span], ends: Op | None, before: int, after: int) -> DiffRow:
     pieces = tuple(piece for piece in line if piece.text)
     ops = {piece.op for piece in pieces} or {ends or Op.SAME}
-    return Row(
+    return DiffRow(
         pieces,
         ends,
         before=None if ops == {Op.ADDED} else before,
@@ -525,7 +525,7 @@ class _Side:
     is_open: bool = False
     ended: list[Cell] = field(default_factory=list)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: DiffRow) -> None:
         self.line += [span for span in row.spans if span.op in {Op.SAME, self.own}]
         self.is_open = self.is_open or row.ends in {Op.SAME, self.own} or bool(self.line)
         if row.ends in {Op.SAME, self.own}:
@@ -543,7 +543,7 @@ class _Side:
         return ended
 
 
-def side_by_side(rows: Iterable[Row], before: int = 1, after: int = 1) -> Iterator[Pair]:
+def side_by_side(rows: Iterable[DiffRow], before: int = 1, after: int = 1) -> Iterator[Pair]:
     """Yield the lines of consecutive rows as pairs, numbered in both versions from these numbers on.
 
     Lines that end in the same place are paired. The lines between two such pairs are paired from the

@@ -25,7 +25,7 @@ from studio.translation import changes_of, message_of, title_of
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
-from versioning.domain.selectors import State
+from versioning.domain.selectors import VersionState
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.timeline import Timeline, find_labels, find_previous, make_entry
 from versioning.models import VersionedResource
@@ -52,7 +52,7 @@ class Side:
     """The address of the version's page; empty for the agent as defined in code."""
     version: Snapshot | None = None
     """None for the agent as defined in code."""
-    state: State | None = None
+    state: VersionState | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +226,7 @@ class ComparePage(DifferencesPage):
     def _name_blocks(
         self, resource: VersionedResource, versions: list[Snapshot]
     ) -> Iterator[tuple[str, str]]:
-        states = {State.PUBLISHED: _("live"), State.DRAFT: _("draft")}
+        states = {VersionState.PUBLISHED: _("live"), VersionState.DRAFT: _("draft")}
         labels = find_labels(resource, versions)
         for version in versions:
             entry = make_entry(resource, version, labels.get(version.version_id, ()), None)

@@ -98,7 +98,7 @@ _KINDS = {kind.namespace: kind for kind in KINDS}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ReferenceChoice:
     """A suggestion to refer to by id, in the words of the page; the script gets it as JSON."""
 
     id: str
@@ -113,7 +113,7 @@ class Choice:
     """The beginning of its prompt; for a tool or a model, the place of its declaration or use."""
 
     @classmethod
-    def of(cls, kind: StudioKind, found: Suggestion) -> Choice:
+    def of(cls, kind: StudioKind, found: Suggestion) -> ReferenceChoice:
         return cls(
             id=found.id,
             name=shortened(found.name),
@@ -135,7 +135,7 @@ class ChoicesPage(ResourcePage):
         if names is None:
             kind = _KINDS.get(wanted, PROMPT_BLOCK)
             found = [
-                Choice.of(kind, suggestion)
+                ReferenceChoice.of(kind, suggestion)
                 for suggestion in suggestions(kind.catalog(self.caller), text, MAX_CHOICES)
             ]
         else:
@@ -154,13 +154,13 @@ class ChoicesPage(ResourcePage):
         return None
 
 
-def _containing(text: str, names: Mapping[str, str]) -> list[Choice]:
+def _containing(text: str, names: Mapping[str, str]) -> list[ReferenceChoice]:
     """Return the names that contain the text, those that begin with it first."""
     sought = caseless(text)
     matching = [name for name in names if sought in caseless(name)]
     found = sorted(matching, key=lambda one: not caseless(one).startswith(sought))
     return [
-        Choice(id=block_id, preview=shortened(names[block_id], MAX_PREVIEW))
+        ReferenceChoice(id=block_id, preview=shortened(names[block_id], MAX_PREVIEW))
         for block_id in found[:MAX_CHOICES]
     ]
 
@@ -264,7 +264,7 @@ EXCERPT: Final = 240
 class ShownBlock:
     """A prompt block that instructions refer to, with its text as far as the caller may read it."""
 
-    choice: Choice
+    choice: ReferenceChoice
     text: str | None
     """None if the texts together are too long for the page."""
     rules: Mapping[str, Any] | None
@@ -285,7 +285,7 @@ class References:
     """The resources that are referred to and readable for the caller, by kind and id."""
 
     prompt: Mapping[str, ShownBlock]
-    agent: Mapping[str, Choice]
+    agent: Mapping[str, ReferenceChoice]
 
 
 def references_to(blocks: Iterable[str], agents: Iterable[str], caller: Caller) -> References:
@@ -313,9 +313,9 @@ class ReferencePage(ResourcePage):
         return TemplateResponse(request, "studio/editing/reference.html", context)
 
 
-def _choices(kind: StudioKind, wanted: Iterable[str], caller: Caller) -> dict[str, Choice]:
+def _choices(kind: StudioKind, wanted: Iterable[str], caller: Caller) -> dict[str, ReferenceChoice]:
     found = suggestions_by_id(kind.catalog(caller), wanted)
-    return {id_: Choice.of(kind, value) for id_, value in found.items()}
+    return {id_: ReferenceChoice.of(kind, value) for id_, value in found.items()}
 
 
 def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:

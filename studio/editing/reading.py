@@ -10,7 +10,7 @@ from typing import Any, Final
 from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
-from studio.editing.choices import Choice, ShownBlock, references_to
+from studio.editing.choices import ReferenceChoice, ShownBlock, references_to
 from studio.field_words import in_reading_order, words_of
 from studio.forms.inputs import json_text
 from studio.limits import PageBudget
@@ -49,7 +49,7 @@ class ReadUsage:
     name: str
     description: str
     rules: Mapping[str, Any] | None
-    agent: Choice | None = None
+    agent: ReferenceChoice | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ def _model(variant: ReadVariant) -> ReadVariant:
     return ReadVariant(value=model, rules=variant.rules)
 
 
-def _usages(variant: ReadVariant, agents: Mapping[str, Choice]) -> ReadVariant:
+def _usages(variant: ReadVariant, agents: Mapping[str, ReferenceChoice]) -> ReadVariant:
     usages = [
         ReadUsage(
             name=key,

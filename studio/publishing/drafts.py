@@ -17,11 +17,11 @@ from studio import additions
 from studio.diff.fields import FieldDifference, differences
 from studio.extensions import ChosenOn, Extension
 from studio.field_words import in_reading_order, titles
-from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import PageBudget
 from studio.publishing.views import reasons
-from studio.resources.rows import Row, Summary, blocks_on_page, etag_field, value_of
+from studio.resources.rows import ResourceRow, Summary, blocks_on_page, etag_field, value_of
+from studio.tasks import SHOWN, Task, TaskGroup, Urgency
 from studio.translation import message_of
 from studio.views import StudioPage
 from studio.workspaces.names import by_workspace, workspace_names
@@ -41,7 +41,7 @@ from versioning.serving.overlays import OverlaidVersion, Versions
 class Draft:
     kind: StudioKind
     resource: VersionedResource
-    row: Row
+    row: ResourceRow
     fields: Sequence[str]
     """The titles of the fields that differ from the live version; empty if there is none."""
     may_publish: bool
@@ -106,7 +106,7 @@ def make_drafts(
         Draft(
             kind=kind,
             resource=resource,
-            row=Row(kind=kind, entry=entry),
+            row=ResourceRow(kind=kind, entry=entry),
             fields=titles(in_reading_order(changed[resource.pk])),
             may_publish=caller.may(Right.PUBLISH, resource.workspace_id),
             hindrance=blockers.get((kind.slug, resource.pk), ""),
@@ -128,7 +128,7 @@ def drafts_by_id(keys: Collection[tuple[str, str]], caller: Caller) -> dict[tupl
     return drafts
 
 
-def for_you(caller: Caller) -> Iterator[TaskGroup]:
+def tasks(caller: Caller) -> Iterator[TaskGroup]:
     if caller.username is None or caller.scope(Right.SAVE) == frozenset():
         return
     waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE, get_editor().cache)
@@ -160,7 +160,7 @@ def _task(wait: Waits) -> Task:
     )
 
 
-STUDIO: Final = Extension(for_you=for_you)
+STUDIO: Final = Extension(tasks=tasks)
 
 
 PER_PAGE: Final = 25

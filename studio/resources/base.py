@@ -24,7 +24,7 @@ from studio import additions
 from studio.extensions import REGISTERED
 from studio.extensions import ResourceTab as Tab
 from studio.kinds import AGENT, StudioKind
-from studio.navigation import Link, Row
+from studio.navigation import Link, NavigationRow
 from studio.panels import Panel, VersionOnPage
 from studio.preferences import note_opened
 from studio.resources.rows import Summary, blocks_on_page, find_stars
@@ -303,7 +303,7 @@ class ResourcePage(StudioPage):
             },
         )
 
-    def tabs(self) -> Row:
+    def tabs(self) -> NavigationRow:
         """Return the tabs that the caller may open."""
         may_save = Right.SAVE in self.rights
         links = [
@@ -318,7 +318,7 @@ class ResourcePage(StudioPage):
             and (tab.kinds is None or tab.kinds(self.kind))
             and not (tab.needs_record and self.resource is None)
         ]
-        return Row.of(links)
+        return NavigationRow.of(links)
 
     def _actions(self) -> dict[str, Any]:
         """Return the caller's actions on the whole resource, the applications' first.

@@ -24,7 +24,7 @@ from studio.views import StudioPage
 from studio.workspaces.names import workspace_choices
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
-from versioning.editor.bulk import MAX_CHOSEN, Choice
+from versioning.editor.bulk import MAX_CHOSEN, ChosenVersion
 from versioning.editor.catalog import Filter, Overview, ResourceState, Wanted, list_filters
 from versioning.editor.catalog.criteria import NOT_LIVE
 from versioning.models.accounts import known_name
@@ -269,7 +269,9 @@ def value_of_matching(kind: StudioKind, query: str) -> str:
     return f"{kind.slug}?{query}"
 
 
-def matching(fields: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted]) -> Sequence[Choice]:
+def matching(
+    fields: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted]
+) -> Sequence[ChosenVersion]:
     """Return the resources in a list that the caller may change, at most `MAX_CHOSEN`.
 
     `narrow` may filter the list further. Raises `Invalid`, which names the field, for another value.
@@ -283,7 +285,7 @@ def matching(fields: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wante
         raise Invalid.field(MATCHING, "must be a kind and the query of a list")
     entries = kind.catalog(caller).search(narrow(form.wanted), order=form.sorting)[:MAX_CHOSEN]
     return [
-        Choice(kind=kind, id=entry.id, version_id=entry.version.version_id)
+        ChosenVersion(kind=kind, id=entry.id, version_id=entry.version.version_id)
         for entry in entries
         if entry.version is not None and chosen_value(kind, entry, caller)
     ]

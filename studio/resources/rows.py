@@ -21,7 +21,7 @@ from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import ResourceKind
 from versioning.editor import UsedBlock
-from versioning.editor.bulk import MAX_CHOSEN, Choice
+from versioning.editor.bulk import MAX_CHOSEN, ChosenVersion
 from versioning.editor.catalog import Entry, Origin, Overview, ResourceState
 
 FIELD: Final = "chosen"
@@ -37,7 +37,7 @@ def etag_field(kind: ResourceKind, resource_id: str) -> str:
     return f"tag:{kind.slug}:{resource_id}"
 
 
-def read_choices(form: QueryDict, field: str = FIELD) -> Sequence[Choice]:
+def read_choices(form: QueryDict, field: str = FIELD) -> Sequence[ChosenVersion]:
     """Return the chosen resources in a field, without duplicates.
 
     Raises `Invalid`, which names the field, for more than `MAX_CHOSEN` resources and for other values.
@@ -53,7 +53,9 @@ def read_choices(form: QueryDict, field: str = FIELD) -> Sequence[Choice]:
             raise Invalid.field(f"{field}.{place}", "must be a kind, an id and a version, joined by colons")
         kind = KINDS_BY_SLUG[slug]
         etag = form.get(etag_field(kind, resource_id))
-        choices[slug, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, etag=etag)
+        choices[slug, resource_id] = ChosenVersion(
+            kind=kind, id=resource_id, version_id=version_id, etag=etag
+        )
     return list(choices.values())
 
 
@@ -154,7 +156,7 @@ def find_stars(kind: StudioKind, resource_ids: Collection[str], caller: Caller) 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ResourceRow:
     """A catalog entry in a list."""
 
     kind: StudioKind

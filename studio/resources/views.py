@@ -29,7 +29,7 @@ from studio.resources.filters import (
     tree,
     value_of_matching,
 )
-from studio.resources.rows import Columns, Row, find_stars
+from studio.resources.rows import Columns, ResourceRow, find_stars
 from studio.translation import translated
 from studio.views import StudioPage
 from studio.workspaces.names import workspace_choices
@@ -87,12 +87,12 @@ class ListPage(StudioPage):
             **self._choosing(rows, page.paginator.count),
         )
 
-    def _rows(self, entries: Sequence[Entry]) -> list[Row]:
+    def _rows(self, entries: Sequence[Entry]) -> list[ResourceRow]:
         stored = {entry.id: entry.workspace_id for entry in entries if entry.version}
         starred = find_stars(self.kind, list(stored), self.caller)
         notes = additions.list_notes(self.caller, self.kind, stored)
         return [
-            Row(
+            ResourceRow(
                 kind=self.kind,
                 entry=entry,
                 caller=self.caller,
@@ -115,7 +115,7 @@ class ListPage(StudioPage):
             "filters_address": self.kind.address("filters"),
         }
 
-    def _choosing(self, rows: list[Row], count: int) -> dict[str, Any]:
+    def _choosing(self, rows: list[ResourceRow], count: int) -> dict[str, Any]:
         """Return the actions on chosen resources; none if the caller may change no resource."""
         if not any(row.chosen for row in rows):
             return {"choosing": []}

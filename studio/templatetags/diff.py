@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.diff.texts import Cell, Op, Row, Section, Span, side_by_side
+from studio.diff.texts import Cell, DiffRow, Op, Section, Span, side_by_side
 from versioning.domain.texts import code_point, invisible_runs
 
 register = template.Library()
@@ -33,7 +33,7 @@ def sides(sections: Iterable[Section]) -> SafeString:
     return SafeString("".join(line for section in sections for line in _side_rows(section)))
 
 
-def _row(row: Row) -> str:
+def _row(row: DiffRow) -> str:
     mark = _break(row.ends) if row.shows_break and row.ends else ""
     number = "" if row.after is None else row.after
     return (

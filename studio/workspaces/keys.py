@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from studio import shown_once
+from studio import one_time_secrets
 from studio.dates import current_zone, day_in_words, day_of, moment_in_words, time_element
 from studio.pages import ActionPage, FormPage
 from studio.workspaces.names import CHOICES
@@ -135,7 +135,7 @@ class KeysPage(FormPage, WorkspacePage):
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show them and, once, the text of a key that was just created."""
-        return self.show(self.form(), made=shown_once.shown_now(request, f"key of {self.workspace_id}"))
+        return self.show(self.form(), made=one_time_secrets.shown_now(request, f"key of {self.workspace_id}"))
 
     def save(self, form: KeyForm) -> HttpResponse:
         """Create a key, and go back to the list, which shows its text once."""
@@ -150,7 +150,7 @@ class KeysPage(FormPage, WorkspacePage):
             by=self.caller,
         )
         response, secret = self.go(self.address("keys")), {"name": key.name, "text": text}
-        shown_once.show_next(self.request, response, f"key of {self.workspace_id}", secret)
+        one_time_secrets.show_next(self.request, response, f"key of {self.workspace_id}", secret)
         return response
 
     def form(self, data: Any = None) -> KeyForm:

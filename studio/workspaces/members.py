@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studio import shown_once
+from studio import one_time_secrets
 from studio.limits import shortened
 from studio.named import Place, person_name
 from studio.pages import ActionPage, FormPage
@@ -119,7 +119,7 @@ class InvitingPage(WorkspacePage):
             "username": invitation.username,
             "has_account": account(invitation.username) is not None,
         }
-        shown_once.show_next(self.request, response, f"invitation to {self.workspace_id}", link)
+        one_time_secrets.show_next(self.request, response, f"invitation to {self.workspace_id}", link)
         return response
 
 
@@ -133,7 +133,7 @@ class MembersPage(FormPage, InvitingPage):
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show them and, once, the link of an invitation that was just created."""
         self.verbs.find(self.workspace_id, by=self.caller)
-        link = shown_once.shown_now(request, f"invitation to {self.workspace_id}")
+        link = one_time_secrets.shown_now(request, f"invitation to {self.workspace_id}")
         return self.show(InviteForm(), link=link)
 
     def save(self, form: InviteForm) -> HttpResponse:

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from studio import additions, site
 from studio.extensions import WorkspaceTab
-from studio.navigation import Link, Row
+from studio.navigation import Link, NavigationRow
 from studio.pages import ActionPage, FormPage
 from studio.permissions import EditorAdmin
 from studio.translation import translated
@@ -151,8 +151,8 @@ class WorkspacePage(AdministrationPage):
             tabs.append(Link(title=_("Settings"), address=settings[0].address, is_current=is_setting))
         more = {
             "workspace": self.workspace,
-            "tabs": Row.of(tabs),
-            "settings": Row.of(settings) if is_setting else None,
+            "tabs": NavigationRow.of(tabs),
+            "settings": NavigationRow.of(settings) if is_setting else None,
             "list_address": reverse(f"{ROUTE}changelist"),
             "notices": additions.added(lambda one: one.notices(self.caller, self.workspace.pk)),
         }

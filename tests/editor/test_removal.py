@@ -65,7 +65,7 @@ LEFT_OUT.append({*CAPABILITIES})
 def test_each_capability_is_left_out_beside_each_other_one() -> None:
     for gone, stays in permutations(CAPABILITIES.values(), 2):
         apart = [one for one in LEFT_OUT if gone.name in one and stays.name not in one]
-        assert apart or gone.name in stays.needs, f"{stays.name} without {gone.name}"
+        assert apart or gone.name in stays.needs, f"add {gone.name} to a set of LEFT_OUT without {stays.name}"
     for names in LEFT_OUT:
         for app in CAPABILITIES.values():
             needed = {app.needs} if isinstance(app.needs, str) else {*app.needs}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from capabilities.evaluation.experiments.models import Cell, Experiment, Outcome, Score
+from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentOutcome, Score
 from tests.conftest import Cast
 from tests.releases.conftest import item, make
 from tests.support.api import AGENTS
@@ -69,15 +69,15 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (Outcome.CANCELLED, "Incomplete The test of Writer on “Questions” is incomplete"),
+        (ExperimentOutcome.CANCELLED, "Incomplete The test of Writer on “Questions” is incomplete"),
         (
-            Outcome.COMPLETE,
+            ExperimentOutcome.COMPLETE,
             "Failed Writer was tested on “Questions” and failed the rule “not worse than live”.",
         ),
     ],
 )
 def test_what_was_run_is_said_and_run_again_where_that_would_help(
-    cast: Cast, dataset: str, outcome: Outcome, said: str
+    cast: Cast, dataset: str, outcome: ExperimentOutcome, said: str
 ) -> None:
     draft = {"selector": {"status": "draft"}, "baseline": "published"}
     candidate = Experiment.objects.get(pk=start(cast.edgar, dataset, **draft))
@@ -86,7 +86,7 @@ def test_what_was_run_is_said_and_run_again_where_that_would_help(
     Experiment.objects.filter(pk=candidate.pk).update(outcome=outcome)
     shown = Visitor("paula").get(PUBLISH)
     assert said in shown.text and f"/experiments/{candidate.pk}/" in shown.markup
-    assert ("Run experiment" in shown.text) == (outcome is Outcome.CANCELLED)
+    assert ("Run experiment" in shown.text) == (outcome is ExperimentOutcome.CANCELLED)
     edited = Visitor("edgar").get(PUBLISH.replace("publish", "change"))
     assert said in edited.text and "The missing run" not in edited.text
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from capabilities.evaluation.experiments import results
-from capabilities.evaluation.experiments.models import Cell, Experiment, Outcome
+from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentOutcome
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import make_dataset
@@ -128,7 +128,7 @@ def test_the_activity_says_once_how_an_experiment_ended(edgar: Visitor, alice: A
     compare(alice, edgar, 12)
     for row in Experiment.objects.order_by("created_at"):
         with events.transaction():
-            results.finish(row, Outcome.COMPLETE)
+            results.finish(row, ExperimentOutcome.COMPLETE)
     page = edgar.get("/studio/activity/").words
     found = re.findall(r"The (experiment|baseline) \S[^()]*(\([^)]*\)) has ended", page)
     assert sorted(found) == [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
+from capabilities.evaluation.experiments.models import Cell, CellState, Experiment, Score
 from tests.conftest import Cast
 from tests.evaluation.test_running import ECHO, model, usual_pace, work
 from tests.runtime.model_server import ModelServer, Says
@@ -36,7 +36,7 @@ def _stop(experiment_id: str) -> None:
     """Let it be stopped after half of its items, as soon as somebody sees it fail."""
     for cell in Cell.objects.filter(experiment=experiment_id).order_by("pk")[6:]:
         Score.objects.filter(cell=cell).delete()
-        cell.finish_now(state=State.SKIPPED)
+        cell.finish_now(state=CellState.SKIPPED)
     Experiment.objects.filter(pk=experiment_id).update(outcome="cancelled", done_count=6, skipped_count=6)
 
 
@@ -44,7 +44,7 @@ def _spoil(experiment_id: str) -> None:
     """Let one item have an error, so that the experiment is incomplete."""
     [cell, *_] = Cell.objects.filter(experiment=experiment_id)
     Score.objects.filter(cell=cell).delete()
-    cell.finish_now(state=State.ERROR, error_code="timeout")
+    cell.finish_now(state=CellState.ERROR, error_code="timeout")
     Experiment.objects.filter(pk=experiment_id).update(done_count=11, error_count=1)
 
 

@@ -9,7 +9,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from capabilities.review.models import PublishedConfiguration, Review, Verdict
-from capabilities.review.outcomes import Outcome, judge_version, judge_versions, judged_version, under_review
+from capabilities.review.outcomes import (
+    ApprovalStatus,
+    judge_version,
+    judge_versions,
+    judged_version,
+    under_review,
+)
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.override_files import define
@@ -48,7 +54,7 @@ def require(number: int = 1, bypass: str = "admin") -> None:
     get_editor().review_policy.set("acme", required=number, bypass=bypass)
 
 
-def outcome(kind: Kind, number: int | None = None) -> Outcome:
+def outcome(kind: Kind, number: int | None = None) -> ApprovalStatus:
     """Return the outcome for a version; the latest by default."""
     return judge_version(asked(kind, number))
 

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from capabilities.schedules import running
-from capabilities.schedules.models import Schedule, State
+from capabilities.schedules.models import Schedule, ScheduleState
 from capabilities.schedules.running import follow_time_zones
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, run, run_due, scheduled
@@ -230,7 +230,7 @@ def test_workspaces_take_turns_and_single_versions_run_before_releases(
 
     def done(schedule: Schedule) -> None:
         ran.append((schedule.workspace_id, schedule.release_id is not None))
-        schedule.end(State.DONE)
+        schedule.end(ScheduleState.DONE)
         if ran[4:] == [("acme", True)]:  # comes due while the first release is published
             late.save()
 

@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.diff.fields import JsonChange, json_changes
-from studio.diff.texts import Cell, Op, Pair, Row, Section, common_runs, rows, sections, side_by_side, spans
+from studio.diff.texts import (
+    Cell,
+    DiffRow,
+    Op,
+    Pair,
+    Section,
+    common_runs,
+    rows,
+    sections,
+    side_by_side,
+    spans,
+)
 from studio.limits import PageBudget
 from studio.templatetags.diff import marked
 from tests.support.configurations import texts
@@ -34,15 +45,15 @@ def as_text(before: str, after: str) -> str:
     return "".join(marks[piece.op].format(piece.text) for piece in spans(before, after, PageBudget()))
 
 
-def lines_of(before: str, after: str) -> list[Row]:
+def lines_of(before: str, after: str) -> list[DiffRow]:
     return list(rows(spans(before, after, PageBudget())))
 
 
-def written(row: Row) -> str:
+def written(row: DiffRow) -> str:
     return "".join(piece.text for piece in row.spans)
 
 
-def rows_in(found: list[Section]) -> list[Row]:
+def rows_in(found: list[Section]) -> list[DiffRow]:
     return [row for section in found for row in section.rows]
 
 

@@ -20,7 +20,7 @@ from tests.support.served import reference
 from tests.support.studio import KINDS, PageResponse, Visitor
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
-from versioning.editor.bulk import MAX_CHOSEN, Choice, Result, publish_chosen
+from versioning.editor.bulk import MAX_CHOSEN, ChosenVersion, Result, publish_chosen
 from versioning.models import Event
 
 PUBLISH = "/studio/publish/"
@@ -268,9 +268,9 @@ def test_in_python_the_report_has_the_order_of_the_choices(cast: Cast) -> None:
     editor, paula = get_editor(), User.objects.get(username="paula")
     kinds = {kind.path: KINDS[kind] for kind in (AGENTS, PROMPT_BLOCKS)}
     choices = [
-        Choice(kind=kinds[AGENTS.path], id="writer", version_id=agent),
-        Choice(kind=kinds[AGENTS.path], id="nobody", version_id=agent),
-        Choice(kind=kinds[PROMPT_BLOCKS.path], id="tone", version_id=block),
+        ChosenVersion(kind=kinds[AGENTS.path], id="writer", version_id=agent),
+        ChosenVersion(kind=kinds[AGENTS.path], id="nobody", version_id=agent),
+        ChosenVersion(kind=kinds[PROMPT_BLOCKS.path], id="tone", version_id=block),
     ]
     found = publish_chosen(editor.collection, choices, by=paula)
     assert [one.result for one in found] == [Result.DONE, Result.REFUSED, Result.DONE]

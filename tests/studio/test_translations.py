@@ -44,7 +44,9 @@ def test_every_text_is_collected_and_has_a_german_translation(tmp_path: Path) ->
             left = subprocess.run(
                 ["msgattrib", unfinished, catalog], capture_output=True, text=True, check=True
             )
-            assert left.stdout == ""
+            assert left.stdout == "", (
+                f"write the German in {catalog.relative_to(tmp_path)}, then `make translations`"
+            )
 
 
 def test_no_translation_has_a_placeholder_that_its_text_lacks() -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from studio.shown_once import COOKIE
+from studio.one_time_secrets import COOKIE
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.people import give_role

@@ -26,13 +26,12 @@ from versioning.domain.agents import AGENT, PROMPT_BLOCK
 
 SPEAKING = (
     "client/editor_client/shared",
-    "capabilities/delivery",
-    "capabilities/review",
+    "capabilities",
     *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
 )
 """The folders whose errors and warnings have codes."""
-NOT_SAID_BY_THE_API = {"error", "refused"}
-"""Codes of a base class, of the studio and of a command."""
+NOT_SAID_BY_THE_API = {"error", "refused", "empty", "missed", "subject", "tool_not_mocked", "unchanged"}
+"""Codes of a base class, the studio, commands and sign-in, and of problems and results in a response."""
 NOT_RUN_AT_MOST = 1 / 4
 TROUBLESHOOTING = "docs/guides/troubleshooting.md"
 BEFORE = {

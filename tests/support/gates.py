@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
+from capabilities.evaluation.experiments.models import Cell, CellState, Experiment, Score
 from capabilities.evaluation.experiments.running import context_digest
 from tests.support.api import SCORERS, Api
 from tests.support.datasets import make_dataset
@@ -73,7 +73,7 @@ def finish(
         number = int(str(cell.member("input")).rpartition(" ")[2]) if numbers else 0
         passed = passes(number)
         cell.finish_now(
-            state=State.DONE,
+            state=CellState.DONE,
             input_tokens=tokens,
             output_tokens=tokens,
             output_json='"x"',

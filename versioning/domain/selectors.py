@@ -24,7 +24,7 @@ class Status(StrEnum):
     DRAFT = "draft"
 
 
-class State(StrEnum):
+class VersionState(StrEnum):
     """The current state of a version, derived from the two pointers of its resource."""
 
     PUBLISHED = "published"

@@ -28,7 +28,7 @@ MAX_CHOSEN: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ChosenVersion:
     """A resource that a person chose, and the state in which they saw it."""
 
     kind: ResourceKind
@@ -48,10 +48,10 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class BulkOutcome:
     """The outcome for one choice, and the reason."""
 
-    choice: Choice
+    choice: ChosenVersion
     result: Result
     error: VersioningError | None = None
     """Why it was refused."""
@@ -59,7 +59,7 @@ class Outcome:
     """Warnings about a change that was made."""
 
 
-Change = Callable[[Collection[Any], Choice, Caller], Sequence[Notice] | None]
+Change = Callable[[Collection[Any], ChosenVersion, Caller], Sequence[Notice] | None]
 """Changes one resource in its own transaction and returns its warnings; None if nothing changes.
 
 Raises an error of the domain, which becomes the outcome.
@@ -68,11 +68,11 @@ Raises an error of the domain, which becomes the outcome.
 
 def change_chosen(
     collection_of: Callable[[ResourceKind], Collection[Any]],
-    choices: Sequence[Choice],
+    choices: Sequence[ChosenVersion],
     change: Change,
     *,
     by: Who = APPLICATION,
-) -> list[Outcome]:
+) -> list[BulkOutcome]:
     """Make a change to each of the chosen resources; return an outcome for each, in the given order.
 
     Prompt blocks are changed before agents, so that an agent can be published together with its blocks.
@@ -81,7 +81,7 @@ def change_chosen(
     if len(choices) > MAX_CHOSEN:
         raise Invalid.field("chosen", Message("must not have more than {limit} items", limit=MAX_CHOSEN))
     caller = caller_of(by)
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, BulkOutcome] = {}
     for place, choice in sorted(enumerate(choices), key=lambda one: one[1].kind.is_run):
         outcomes[place] = _outcome(collection_of(choice.kind), choice, change, caller)
     return [outcomes[place] for place in range(len(choices))]
@@ -89,10 +89,10 @@ def change_chosen(
 
 def publish_chosen(
     collection_of: Callable[[ResourceKind], Collection[Any]],
-    choices: Sequence[Choice],
+    choices: Sequence[ChosenVersion],
     *,
     by: Who = APPLICATION,
-) -> list[Outcome]:
+) -> list[BulkOutcome]:
     """Publish the chosen versions; see `change_chosen`.
 
     Publishes exactly the version that was seen. A resource that has changed since is refused: after any
@@ -101,7 +101,7 @@ def publish_chosen(
     return change_chosen(collection_of, choices, _publish, by=by)
 
 
-def _publish(collection: Collection[Any], choice: Choice, by: Caller) -> Sequence[Notice] | None:
+def _publish(collection: Collection[Any], choice: ChosenVersion, by: Caller) -> Sequence[Notice] | None:
     resource = collection.find(choice.id, by=by)
     by.require(Right.PUBLISH, resource.workspace_id)
     if choice.version_id == resource.active_id:
@@ -119,14 +119,14 @@ def _publish(collection: Collection[Any], choice: Choice, by: Caller) -> Sequenc
     return done.warnings
 
 
-def _outcome(collection: Collection[Any], choice: Choice, change: Change, by: Caller) -> Outcome:
+def _outcome(collection: Collection[Any], choice: ChosenVersion, change: Change, by: Caller) -> BulkOutcome:
     try:
         warnings = change(collection, choice, by)
     except VersioningError as error:
-        return Outcome(choice=choice, result=Result.REFUSED, error=error)
+        return BulkOutcome(choice=choice, result=Result.REFUSED, error=error)
     if warnings is None:
-        return Outcome(choice=choice, result=Result.NOTHING_TO_DO)
-    return Outcome(choice=choice, result=Result.DONE, warnings=warnings)
+        return BulkOutcome(choice=choice, result=Result.NOTHING_TO_DO)
+    return BulkOutcome(choice=choice, result=Result.DONE, warnings=warnings)
 
 
 CollectionOf = Callable[[ResourceKind], verbs.Collection[Any]]
@@ -135,8 +135,13 @@ _ATTEMPTS: Final = 3
 
 
 def label_chosen(
-    collection_of: CollectionOf, choices: Sequence[Choice], name: str, *, live: bool, by: Who = APPLICATION
-) -> list[Outcome]:
+    collection_of: CollectionOf,
+    choices: Sequence[ChosenVersion],
+    name: str,
+    *,
+    live: bool,
+    by: Who = APPLICATION,
+) -> list[BulkOutcome]:
     """Set a label on the newest versions as they were seen or, with `live`, on the live versions.
 
     A label that is on another version is moved. Raises `Invalid` for an invalid label name; see
@@ -150,12 +155,12 @@ def label_chosen(
 
 def tag_chosen(
     collection_of: CollectionOf,
-    choices: Sequence[Choice],
+    choices: Sequence[ChosenVersion],
     *,
     add: abc.Collection[str],
     remove: abc.Collection[str],
     by: Who = APPLICATION,
-) -> list[Outcome]:
+) -> list[BulkOutcome]:
     """Add tags to the chosen resources, and remove others.
 
     Other metadata is unchanged. Raises `Invalid` for an invalid tag; see `change_chosen` for everything else.
@@ -170,7 +175,7 @@ def _label(
     name: str,
     live: bool,  # noqa: FBT001  bound by `partial`
     collection: verbs.Collection[Any],
-    choice: Choice,
+    choice: ChosenVersion,
     by: Caller,
 ) -> Sequence[Notice] | None:
     resource = collection.find(choice.id, by=by)
@@ -191,7 +196,7 @@ def _tag(
     add: abc.Collection[str],
     remove: abc.Collection[str],
     collection: verbs.Collection[Any],
-    choice: Choice,
+    choice: ChosenVersion,
     by: Caller,
 ) -> Sequence[Notice] | None:
     """Change the tags of a resource in its current state; a concurrent change is merged by trying again."""

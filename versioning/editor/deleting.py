@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import InUse, Invalid, Message, NotFound
-from versioning.domain.selectors import State, Status
+from versioning.domain.selectors import Status, VersionState
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor import gate
 from versioning.editor.gate import TakeDownRequest
@@ -64,7 +64,7 @@ def delete_version(
     with changing(resources, resource_id, Right.SAVE, by, expect) as change:
         resource = change.resource
         version = version_of_row(resource, version_id)
-        if resource.state_of(version) is not State.DRAFT:
+        if resource.state_of(version) is not VersionState.DRAFT:
             by.require(Right.PUBLISH, resource.workspace_id)
         obstacle = _obstacle_to_deleting(resources, resource, version)
         if obstacle is not None:

@@ -21,7 +21,7 @@ from versioning.editor.gate import Options
 from versioning.sources.overrides import OverrideSource, file_content
 
 
-class Outcome(StrEnum):
+class ImportOutcome(StrEnum):
     """The outcome for the override of one agent."""
 
     UNCHANGED = "unchanged"
@@ -38,7 +38,7 @@ class OverrideResult:
     """The result for the override of one agent."""
 
     agent_id: str
-    outcome: Outcome
+    outcome: ImportOutcome
     reason: str = ""
 
 
@@ -75,12 +75,12 @@ class ExportImport:
         publish = partial(self._import_one, dry_run=dry_run, options=options, by=by)
         return (_unless_refused(publish, agent) for agent in self.code.agents.values())
 
-    def _export_one(self, agent: CodeAgent, *, dry_run: bool, force: bool) -> Outcome:
+    def _export_one(self, agent: CodeAgent, *, dry_run: bool, force: bool) -> ImportOutcome:
         published, current = self._published(agent), self.files.current(agent)
         stored = self.files.files.read(agent.id)
         wanted = file_content(agent, published.config) if published else None
         if wanted == (stored.content if stored else None):
-            return Outcome.UNCHANGED
+            return ImportOutcome.UNCHANGED
         alike = current is not None and file_content(agent, current.config) == wanted
         if stored and not alike and not force:
             raise Refused("the file differs from the published version in the database")
@@ -88,23 +88,23 @@ class ExportImport:
             self.files.write(agent, published.config)
         elif not dry_run:
             self.files.files.remove(agent.id)
-        return Outcome.WRITTEN if published else Outcome.REMOVED
+        return ImportOutcome.WRITTEN if published else ImportOutcome.REMOVED
 
-    def _import_one(self, agent: CodeAgent, *, dry_run: bool, options: Options, by: Caller) -> Outcome:
+    def _import_one(self, agent: CodeAgent, *, dry_run: bool, options: Options, by: Caller) -> ImportOutcome:
         published, current = self._published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
             raise Refused("the file does not contain a valid override; see the log")
         held = file_content(agent, published.config) if published else None
         wanted = file_content(agent, current.config) if current else None
         if held == wanted:
-            return Outcome.UNCHANGED
+            return ImportOutcome.UNCHANGED
         if not dry_run and current:
             fields = {field: current.config.get(field) for field in APPLIED_FIELDS}
             message = f"Imported from {self.files.files.path(agent.id).name}"
             self.rows.update(agent.id, fields, message=message, by=by, **{"publish": True, **options})
         elif not dry_run:
             self.rows.unpublish(agent.id, by=by)
-        return Outcome.PUBLISHED if current else Outcome.UNPUBLISHED
+        return ImportOutcome.PUBLISHED if current else ImportOutcome.UNPUBLISHED
 
     def _published(self, agent: CodeAgent) -> Snapshot | None:
         try:
@@ -114,8 +114,8 @@ class ExportImport:
         return row.active if row.workspace_id == self.code.workspace_id else None
 
 
-def _unless_refused(work: Callable[[CodeAgent], Outcome], agent: CodeAgent) -> OverrideResult:
+def _unless_refused(work: Callable[[CodeAgent], ImportOutcome], agent: CodeAgent) -> OverrideResult:
     try:
         return OverrideResult(agent_id=agent.id, outcome=work(agent))
     except VersioningError as error:
-        return OverrideResult(agent_id=agent.id, outcome=Outcome.REFUSED, reason=error.message)
+        return OverrideResult(agent_id=agent.id, outcome=ImportOutcome.REFUSED, reason=error.message)

@@ -14,7 +14,7 @@ from editor_client.shared.text_keys import collation_key
 
 from versioning.domain.access import Caller
 from versioning.domain.events import Target
-from versioning.domain.selectors import State
+from versioning.domain.selectors import VersionState
 from versioning.domain.snapshots import Snapshot, version_title
 from versioning.editor.event_log import EventLog
 from versioning.editor.resources import Who, caller_of
@@ -30,7 +30,7 @@ class Entry:
     """A version in the timeline."""
 
     version: Snapshot
-    state: State
+    state: VersionState
     labels: Sequence[VersionLabel] = ()
     previous: Snapshot | None = None
     """The previous version in time."""
@@ -43,7 +43,7 @@ class Entry:
     @property
     def is_live(self) -> bool:
         """Return whether this version is published."""
-        return self.state is State.PUBLISHED
+        return self.state is VersionState.PUBLISHED
 
 
 @dataclass

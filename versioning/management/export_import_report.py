@@ -11,24 +11,25 @@ from django.core.management.base import CommandError, OutputWrapper
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from versioning.editor.export_import import Outcome, OverrideResult
+from versioning.editor.export_import import ImportOutcome, OverrideResult
 
 
 def report(
     output: OutputWrapper, results: Iterable[OverrideResult], *, dry_run: bool, **_options: Any
 ) -> None:
     """Print each override that changed, and a summary; raises `CommandError` if any was refused."""
-    counts: Counter[Outcome] = Counter()
+    counts: Counter[ImportOutcome] = Counter()
     for result in results:
         counts[result.outcome] += 1
-        if result.outcome is not Outcome.UNCHANGED:
+        if result.outcome is not ImportOutcome.UNCHANGED:
             reason = f": {result.reason}" if result.reason else ""
             output.write(f"{result.outcome:12}{result.agent_id}{reason}")
     summary = (
-        ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no agents"
+        ", ".join(f"{counts[outcome]} {outcome}" for outcome in ImportOutcome if counts[outcome])
+        or "no agents"
     )
     output.write(f"{summary}; nothing was changed (dry run)" if dry_run else summary)
-    if counts[Outcome.REFUSED]:
+    if counts[ImportOutcome.REFUSED]:
         raise CommandError("Some overrides were refused; see the reasons above.")
 
 

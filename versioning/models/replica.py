@@ -64,7 +64,7 @@ def leave_alone() -> None:
     _query.lose()
 
 
-class State(NamedTuple):
+class ReplicaState(NamedTuple):
     """The state of the replica, for people and monitoring."""
 
     state: str
@@ -75,16 +75,16 @@ class State(NamedTuple):
     """The age of the oldest entry that it lacks; 0 if it lacks none."""
 
 
-def state() -> State:
+def state() -> ReplicaState:
     """Return the replica's state compared with the primary; raises `django.db.Error` without a primary."""
     found = position()
     if found is None:
-        return State("gone", None, 0)
+        return ReplicaState("gone", None, 0)
     missing = (
         Event.objects.filter(position__gt=found).order_by("position").values_list("created_at", flat=True)
     )
     oldest = missing.first()
     if oldest is None:
-        return State("current" if found >= events.position() else "behind", found, 0)
+        return ReplicaState("current" if found >= events.position() else "behind", found, 0)
     seconds = max(0.0, (timezone.now() - oldest).total_seconds())
-    return State("behind" if seconds <= settings.EDITOR_REPLICA_LAG else "late", found, seconds)
+    return ReplicaState("behind" if seconds <= settings.EDITOR_REPLICA_LAG else "late", found, seconds)

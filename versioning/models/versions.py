@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from versioning.domain.config import Config
-from versioning.domain.selectors import State
+from versioning.domain.selectors import VersionState
 from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.models.guarded import Guarded, GuardedQuerySet
 from versioning.models.statements import insert, prepared_cursor, quoted_table
@@ -225,11 +225,11 @@ class TwoPointers(models.Model):
         """Whether the newest version waits to be published: it would change the live version."""
         return self.has_draft and not self.is_taken_down and not self.repeats_live
 
-    def state_of(self, version: Snapshot) -> State:
+    def state_of(self, version: Snapshot) -> VersionState:
         """Return the current state of one of the versions, according to the two pointers."""
         if version.version_id == self.active_id:
-            return State.PUBLISHED
-        return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL
+            return VersionState.PUBLISHED
+        return VersionState.DRAFT if version.version_id == self.latest_id else VersionState.HISTORICAL
 
 
 if TYPE_CHECKING:

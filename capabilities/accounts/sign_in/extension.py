@@ -11,7 +11,7 @@ from capabilities.accounts.sign_in.conf import takes_password_of, takes_password
 from capabilities.accounts.sign_in.factors.pages import further_step
 from studio.extensions import Extension, WorkspaceTab
 from studio.navigation import MainPage
-from studio.ways_in import SignInExtension
+from studio.sign_in_methods import SignInExtension
 
 STUDIO: Final = Extension(
     own_urls="capabilities.accounts.sign_in.urls",

@@ -15,7 +15,7 @@ from editor_client.shared import canonical
 from editor_client.shared.pairing import Comparison, ItemOutcome, Run, Scored, Yardstick, compare
 
 from capabilities.evaluation.datasets.models import Revision
-from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State, public_id
+from capabilities.evaluation.experiments.models import Cell, CellState, Experiment, Score, public_id
 from capabilities.evaluation.experiments.results import item_tags
 from capabilities.evaluation.experiments.verbs import AmbiguousId, find_experiment
 from versioning.domain.access import APPLICATION
@@ -117,7 +117,7 @@ def read_run(
             if item.failed:
                 of_scorer.setdefault(item_id, Scored()).errors += item.failed
     with_models = contains(F("detail_json"), Value('"models"'))
-    rows = Cell.objects.filter(with_models, experiment=experiment, state=State.DONE)
+    rows = Cell.objects.filter(with_models, experiment=experiment, state=CellState.DONE)
     details = (json.loads(row) for row in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
     return Run(
         id=experiment.pk,
@@ -136,10 +136,10 @@ def _items(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, _Item]
     items: dict[str, _Item] = {}
     columns = ("item_id", "revision_id", "state", "input_tokens", "output_tokens")
     for item_id, revision, state, *tokens in Cell.objects.filter(
-        experiment=experiment, state__in=[State.DONE, State.ERROR], **cells
+        experiment=experiment, state__in=[CellState.DONE, CellState.ERROR], **cells
     ).values_list(*columns):
         item = items.setdefault(str(item_id), _Item(revision=revision))
-        if state == State.DONE:
+        if state == CellState.DONE:
             item.tokens.append(sum(tokens))
         else:
             item.failed += 1
@@ -149,7 +149,7 @@ def _items(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, _Item]
 def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[str, Scored]]:
     scores: dict[str, dict[str, Scored]] = {}
     columns = ("scorer_id", "cell__item_id", "value", "passed", "error_code")
-    rows = Score.objects.filter(cell__experiment=experiment, cell__state=State.DONE, not_scorable="")
+    rows = Score.objects.filter(cell__experiment=experiment, cell__state=CellState.DONE, not_scorable="")
     rows = rows.filter(**{f"cell__{name}": value for name, value in cells.items()})
     for scorer_id, item_id, value, passed, error in rows.order_by("cell__attempt").values_list(*columns):
         scored = scores.setdefault(scorer_id, {}).setdefault(str(item_id), Scored())
@@ -200,7 +200,7 @@ def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, 
     """Return the condition for results with one of `OUTCOMES`; raises as `compare_with_baseline` does."""
     if outcome == _ERROR:
         failed = Score.objects.filter(cell__experiment=experiment).exclude(error_code="")
-        return Q(state=State.ERROR) | Q(pk__in=failed.values("cell"))
+        return Q(state=CellState.ERROR) | Q(pk__in=failed.values("cell"))
     if outcome == _FLAKY:
         run = read_run(experiment)
         scores = run.scores.get(run.primary or "", {})
@@ -258,7 +258,7 @@ class SideBySide:
         cells: dict[UUID, dict[str, Cell]] = {}
         for cell in self._cells().with_revisions().order_by("-attempt"):
             own = cells.setdefault(cell.item_id, {})
-            if cell.state == State.DONE or own.get(cell.experiment_id) is None:
+            if cell.state == CellState.DONE or own.get(cell.experiment_id) is None:
                 own[cell.experiment_id] = cell  # the last one is the first attempt with an output
         paired = []
         for item_id in self.item_ids:

@@ -67,7 +67,7 @@ class TargetType(models.TextChoices):
     """The application produces the answers and sends results."""
 
 
-class Outcome(models.TextChoices):
+class ExperimentOutcome(models.TextChoices):
     """The outcome of an experiment."""
 
     COMPLETE = "complete"
@@ -157,8 +157,8 @@ class Experiment(models.Model):
     variant_id = models.CharField(max_length=MAX_GROUP, blank=True)
     trial_index = models.PositiveIntegerField(null=True)
 
-    outcome = models.CharField(max_length=16, choices=Outcome, blank=True)
-    stopped = models.CharField(max_length=16, choices=Outcome, blank=True)
+    outcome = models.CharField(max_length=16, choices=ExperimentOutcome, blank=True)
+    stopped = models.CharField(max_length=16, choices=ExperimentOutcome, blank=True)
     """Why cells were skipped: its outcome once no cell is queued; empty if it will be complete."""
     items_count = models.PositiveIntegerField(default=0)
     cells_count = models.PositiveIntegerField(default=0)
@@ -295,9 +295,9 @@ class Experiment(models.Model):
             return dict(zip(("succeeded", "failed", "skipped"), counts, strict=True))
         items = Cell.objects.filter(experiment=self).order_by().values("item_id")
         states = items.annotate(
-            done=Count("pk", filter=Q(state=State.DONE)),
-            errors=Count("pk", filter=Q(state=State.ERROR)),
-            queued=Count("pk", filter=Q(state=State.QUEUED)),
+            done=Count("pk", filter=Q(state=CellState.DONE)),
+            errors=Count("pk", filter=Q(state=CellState.ERROR)),
+            queued=Count("pk", filter=Q(state=CellState.QUEUED)),
         )
         return states.aggregate(
             succeeded=Count("item_id", filter=Q(done__gt=0)),
@@ -319,7 +319,7 @@ class Experiment(models.Model):
     def status(self) -> str:
         """The status in the words of the public client."""
         if self.outcome:
-            return "completed" if self.outcome == Outcome.COMPLETE else "failed"
+            return "completed" if self.outcome == ExperimentOutcome.COMPLETE else "failed"
         return "pending" if self.is_started and self.started_at is None else "running"
 
     @property
@@ -434,7 +434,7 @@ PACING: Final = Pacing()
 """The running cells of this process."""
 
 
-class State(models.TextChoices):
+class CellState(models.TextChoices):
     """The stored state of a cell; a queued one whose lease holds is running."""
 
     QUEUED = "queued"
@@ -452,7 +452,7 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
 
     def over(self) -> Self:
         """Filter by the cells with a result."""
-        return self.filter(state__in=[State.DONE, State.ERROR])
+        return self.filter(state__in=[CellState.DONE, CellState.ERROR])
 
     def with_revisions(self) -> Self:
         """Also read the revisions of the items, without the texts for searches."""
@@ -501,7 +501,7 @@ class Cell(DueWork):
     """From 0."""
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     """The revision of the item at the pinned version; null once the dataset is deleted."""
-    state = models.CharField(max_length=8, choices=State, default=State.QUEUED)
+    state = models.CharField(max_length=8, choices=CellState, default=CellState.QUEUED)
     tries = models.PositiveSmallIntegerField(default=0)
     """The number of retries with the provider."""
     started_at = models.DateTimeField(null=True)

@@ -27,10 +27,10 @@ from capabilities.evaluation.experiments.models import (
     ENDED,
     Cell,
     CellQuerySet,
+    CellState,
     Experiment,
     ExperimentScorer,
     Score,
-    State,
     summarize_scorers,
 )
 from capabilities.evaluation.experiments.schemas import ResultAnswer
@@ -50,7 +50,11 @@ from versioning.models.storage import give_back
 from versioning.models.text_keys import contains
 from versioning.runtime.observing import price_list_date
 
-_COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.SKIPPED: "skipped_count"}
+_COUNTED: Final = {
+    CellState.DONE: "done_count",
+    CellState.ERROR: "error_count",
+    CellState.SKIPPED: "skipped_count",
+}
 
 
 Counted = tuple[str, bool]
@@ -59,7 +63,7 @@ Counted = tuple[str, bool]
 
 def counted_as(cell: Cell) -> Counted:
     """Return the current counts of a cell."""
-    return cell.state, cell.state == State.DONE and cell.scores.exclude(error_code="").exists()
+    return cell.state, cell.state == CellState.DONE and cell.scores.exclude(error_code="").exists()
 
 
 def count(experiment: Experiment, cell: Cell, before: Counted, *, spent: Mapping[str, int]) -> None:
@@ -67,7 +71,7 @@ def count(experiment: Experiment, cell: Cell, before: Counted, *, spent: Mapping
     changes = Counter(spent)
     for (state, is_unscored), sign in ((before, -1), (counted_as(cell), 1)):
         if state in _COUNTED:
-            changes[_COUNTED[State(state)]] += sign
+            changes[_COUNTED[CellState(state)]] += sign
         changes["unscored_count"] += sign * is_unscored
     changes["changes_count"] = 1
     changes = Counter({name: value for name, value in changes.items() if value})
@@ -90,11 +94,11 @@ def recount(experiment: Experiment) -> None:
     rows = Cell.objects.filter(experiment=experiment).order_by()
     states = dict(rows.values_list("state").annotate(number=Count("pk")))
     experiment.cells_count = sum(states.values())
-    experiment.done_count = states.get(State.DONE, 0)
-    experiment.error_count = states.get(State.ERROR, 0)
-    experiment.skipped_count = states.get(State.SKIPPED, 0)
+    experiment.done_count = states.get(CellState.DONE, 0)
+    experiment.error_count = states.get(CellState.ERROR, 0)
+    experiment.skipped_count = states.get(CellState.SKIPPED, 0)
     failed = Score.objects.filter(run_id=experiment.pk).exclude(error_code="").values("cell")
-    experiment.unscored_count = rows.filter(state=State.DONE, pk__in=failed).count()
+    experiment.unscored_count = rows.filter(state=CellState.DONE, pk__in=failed).count()
     experiment.changes_count += 1
     experiment.summary_json = ""
 
@@ -282,12 +286,12 @@ def stop(experiment: Experiment, outcome: str, by: Caller, *, waits: bool = Fals
     Cells with an output are done and not scored any more. With `waits` cells run by a worker may finish;
     otherwise the worker loses its lease.
     """
-    queued = Cell.objects.filter(experiment=experiment, state=State.QUEUED)
+    queued = Cell.objects.filter(experiment=experiment, state=CellState.QUEUED)
     if waits:
         queued = queued.exclude(leased_until__gt=Now())
     experiment.stopped = outcome
-    experiment.done_count += queued.exclude(output_json="").update(state=State.DONE, **ENDED)
-    experiment.skipped_count += queued.update(state=State.SKIPPED, **ENDED)
+    experiment.done_count += queued.exclude(output_json="").update(state=CellState.DONE, **ENDED)
+    experiment.skipped_count += queued.update(state=CellState.SKIPPED, **ENDED)
     experiment.changes_count += 1
     experiment.save(update_fields=["stopped", "done_count", "skipped_count", "changes_count"])
     if not experiment.queued_count:
@@ -473,7 +477,7 @@ def _write_junit(experiment: Experiment) -> Iterator[str]:
 def _iter_verdicts(experiment: Experiment, primary: str | None) -> Iterator[tuple[Any, Sequence[Any]]]:
     """Yield the columns that determine the verdict of each finished cell, and those of its scores."""
     said = Score.objects.all() if primary is None else Score.objects.filter(scorer_id=primary)
-    for some in _batches(Cell.objects.filter(experiment=experiment).exclude(state=State.QUEUED)):
+    for some in _batches(Cell.objects.filter(experiment=experiment).exclude(state=CellState.QUEUED)):
         scores: dict[int, list[Any]] = {}
         rows = said.filter(cell__in=some).order_by("-created_at", "pk")
         for verdict in rows.values_list("cell_id", *_OF_VERDICT, named=True):
@@ -485,9 +489,9 @@ def _iter_verdicts(experiment: Experiment, primary: str | None) -> Iterator[tupl
 
 def _verdict(cell: Any, scores: Sequence[Any]) -> tuple[str, str]:
     """Return the element in a test case, empty if it passes, and the reason."""
-    if cell.state == State.SKIPPED:
+    if cell.state == CellState.SKIPPED:
         return "skipped", "The item was not run."
-    if cell.state == State.ERROR:
+    if cell.state == CellState.ERROR:
         return "error", cell.error_message or cell.error_code
     failed = [score for score in scores if score.error_code]
     if failed:

@@ -30,11 +30,11 @@ from capabilities.evaluation.experiments.models import (
     MAX_WAIT,
     PACING,
     Cell,
+    CellState,
     Experiment,
+    ExperimentOutcome,
     ExperimentScorer,
-    Outcome,
     Score,
-    State,
     TargetType,
 )
 from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Problem, find_passing, score
@@ -421,13 +421,13 @@ def record(
         if experiment is None:
             raise LeaseLost
         before = results.counted_as(cell)
-        cell.state = State.ERROR if answer.error else State.DONE
+        cell.state = CellState.ERROR if answer.error else CellState.DONE
         cell.finish(**results.result_columns(cell))
         results.put_scores(experiment, cell, scores)
         results.count(experiment, cell, before, spent=spent_on(answer, scores))
         is_ours_to_end = experiment.is_started or experiment.stopped  # otherwise the application ends it
         if is_ours_to_end and not experiment.queued_count and not experiment.outcome:
-            results.finish(experiment, experiment.stopped or Outcome.COMPLETE)
+            results.finish(experiment, experiment.stopped or ExperimentOutcome.COMPLETE)
 
 
 def spent_on(answer: results.Answer, scores: Iterable[results.NewScore]) -> dict[str, int]:
@@ -448,14 +448,14 @@ def find_exceeded_limit(experiment: Experiment, now: datetime.datetime) -> str:
     limits = experiment.settings.get("limits", {})
     tokens, seconds = limits.get("tokens"), limits.get("seconds")
     if tokens is not None and experiment.input_tokens + experiment.output_tokens >= tokens:
-        return Outcome.OVER_BUDGET
+        return ExperimentOutcome.OVER_BUDGET
     started = experiment.started_at or now
     if seconds is not None and (now - started).total_seconds() >= seconds:
-        return Outcome.EXPIRED
+        return ExperimentOutcome.EXPIRED
     over = experiment.done_count + experiment.error_count
     faults = experiment.error_count + experiment.unscored_count
     if over >= FEW and faults > over * limits.get("errorShare", ERROR_SHARE):
-        return Outcome.TOO_MANY_ERRORS
+        return ExperimentOutcome.TOO_MANY_ERRORS
     return ""
 
 

@@ -23,9 +23,9 @@ from capabilities.evaluation.datasets.verbs import find_dataset
 from capabilities.evaluation.experiments.models import (
     MAX_CHOSEN_ID,
     Cell,
+    CellState,
     Experiment,
     ExperimentScorer,
-    State,
     TargetType,
     key_in,
 )
@@ -562,7 +562,7 @@ def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Es
         dataset=plan.dataset, target_type=plan.target.type, target_id=plan.target.id
     ).order_by("-created_at", "pk")
     newest = list(runs_before.values_list("pk", flat=True)[:_RUNS])
-    answers = Cell.objects.filter(experiment__in=newest, state=State.DONE, output_tokens__gt=0)
+    answers = Cell.objects.filter(experiment__in=newest, state=CellState.DONE, output_tokens__gt=0)
     usual = answers.aggregate(tokens=Avg("output_tokens"), milliseconds=Avg("milliseconds"))
     characters: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     read = plan.items if sample is None else min(sample, plan.items)

@@ -23,13 +23,13 @@ from capabilities.evaluation.experiments.models import (
     RESCORED,
     Cell,
     CellQuerySet,
+    CellState,
     Experiment,
+    ExperimentOutcome,
     ExperimentQuerySet,
     ExperimentScorer,
     Label,
-    Outcome,
     Score,
-    State,
     TargetType,
     public_id,
 )
@@ -248,7 +248,7 @@ def submit_result(
         cell = find_cell(experiment, given["itemId"], given.get("attempt", 0))
         before = results.counted_as(cell)
         results.put_answer(cell, _sent_answer(given))
-        cell.state = State.ERROR if cell.error_code else State.DONE
+        cell.state = CellState.ERROR if cell.error_code else CellState.DONE
         pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
         scores: list[results.NewScore] = []
         for sent in given.get("scores", ()):
@@ -257,7 +257,7 @@ def submit_result(
             more = {name: sent[name] for name in ("scorerName", "metadata") if sent.get(name) is not None}
             scores.append((sent["scorerId"], scorer.version_id if scorer else "", outcome, more))
         Score.objects.filter(cell=cell).delete()
-        if cell.state == State.DONE:
+        if cell.state == CellState.DONE:
             known = {scorer_id for scorer_id, *_ in scores}
             others = [scorer for scorer_id, scorer in pinned.items() if scorer_id not in known]
             scores += results.score_cell(cell, given.get("output"), others, asks_models=False)
@@ -349,7 +349,7 @@ def finalize_experiment(
         if found.outcome:
             return found
         experiment = open_experiment(experiment_id, dataset_id, caller)
-        results.stop(experiment, Outcome.COMPLETE, caller)
+        results.stop(experiment, ExperimentOutcome.COMPLETE, caller)
     return experiment
 
 
@@ -361,7 +361,7 @@ def cancel_experiment(
     caller = caller_of(by)
     with changing_experiment(experiment_id, dataset_id, caller) as experiment:
         if not experiment.outcome:
-            results.stop(experiment, Outcome.CANCELLED, caller)
+            results.stop(experiment, ExperimentOutcome.CANCELLED, caller)
             experiment.record("cancelled", caller)
     return experiment
 
@@ -385,11 +385,11 @@ def resume_experiment(
         if limits is not None:
             experiment.set({"limits": {**experiment.settings.get("limits", {}), **limits}})
         rows = Cell.objects.filter(experiment=experiment)
-        again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(
+        again = rows.filter(state__in=[CellState.ERROR, CellState.SKIPPED]).update(
             **ENDED, **results.result_columns(Cell())
         )
         failed = Score.objects.filter(run_id=experiment.pk).exclude(error_code="").values("cell")
-        again += rows.filter(pk__in=failed, state=State.DONE).update(state=State.QUEUED, tries=0)
+        again += rows.filter(pk__in=failed, state=CellState.DONE).update(state=CellState.QUEUED, tries=0)
         experiment.stopped, experiment.started_at = "", None
         _reopen(experiment, again)
     return experiment
@@ -400,7 +400,7 @@ def _reopen(experiment: Experiment, queued: int) -> None:
 
     If the application runs items or sends results, only cells whose output needs scoring become due.
     """
-    waiting = Cell.objects.filter(experiment=experiment, state=State.QUEUED, due_at=None)
+    waiting = Cell.objects.filter(experiment=experiment, state=CellState.QUEUED, due_at=None)
     if not experiment.is_started:
         waiting = waiting.exclude(output_json="")
     waiting.update(due_at=timezone.now())
@@ -477,10 +477,10 @@ def score_again(
             scorer.experiment, scorer.position = experiment, known.position if known else position
             scorer.is_primary = known.is_primary if known else not before and scorer is scorers[0]
         ExperimentScorer.objects.bulk_create(scorers)
-        done = Cell.objects.filter(experiment=experiment, state=State.DONE)
+        done = Cell.objects.filter(experiment=experiment, state=CellState.DONE)
         done = done.exclude(revision__payload_json=PURGED_TEXT)
         Score.objects.filter(cell__in=done, scorer_id__in=changed).delete()
-        _reopen(experiment, done.update(state=State.QUEUED, tries=0))
+        _reopen(experiment, done.update(state=CellState.QUEUED, tries=0))
     return experiment
 
 
@@ -713,7 +713,7 @@ def _record_result(
     with events.transaction():
         experiment = open_experiment(cell.experiment_id, dataset_id, by)
         before = results.counted_as(Cell.objects.get(pk=cell.pk))
-        cell.state = State.ERROR if answer.error else State.DONE
+        cell.state = CellState.ERROR if answer.error else CellState.DONE
         cell.finish_now(**results.result_columns(cell))
         results.put_scores(experiment, cell, scores)
         results.count(experiment, cell, before, spent=running.spent_on(answer, scores))

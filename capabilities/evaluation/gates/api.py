@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from editor_client.shared.gates import State
+from editor_client.shared.gates import GateState as State
 from pydantic import Field, StrictInt
 from rest_framework.request import Request
 from rest_framework.response import Response

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 from editor_client.shared.configurations import MAX_MESSAGE
-from editor_client.shared.gates import Rule, State
+from editor_client.shared.gates import GateState, Rule
 from pydantic import Field
 
 from capabilities.evaluation.experiments.models import public_id
@@ -64,9 +64,9 @@ _HIDDEN: Final = Message("An agent that uses this block lacks the evidence that 
 
 def sentence(judgement: Judgement) -> str:
     """Return why a gate is not satisfied, in a sentence."""
-    is_of_live = judgement.state is State.MISSING and judgement.rule is not None
+    is_of_live = judgement.state is GateState.MISSING and judgement.rule is not None
     return Message(
-        _NO_EVIDENCE_OF_LIVE if is_of_live else _SENTENCES[judgement.state or State.MISSING],
+        _NO_EVIDENCE_OF_LIVE if is_of_live else _SENTENCES[judgement.state or GateState.MISSING],
         id=ResourceId(AGENT.slug, judgement.affected.id),
         dataset=judgement.gate.dataset.name,
         rule=rule_in_words(judgement.rule) if judgement.rule else "",
@@ -77,22 +77,22 @@ _NO_EVIDENCE_OF_LIVE: Final = Message(
     "The last live version of {id} has not been tested on “{dataset}”, and a gate compares with it."
 )
 _SENTENCES: Final = {
-    State.SCORER_GONE: Message(
+    GateState.SCORER_GONE: Message(
         "The gate for {id} on “{dataset}” can’t be checked: a scorer, or the prompt block of a judge, was "
         "deleted. A new one with the same id does not count."
     ),
-    State.RUNNING: Message("{id} is being tested on “{dataset}”. Wait for the result."),
-    State.INCOMPLETE: Message(
+    GateState.RUNNING: Message("{id} is being tested on “{dataset}”. Wait for the result."),
+    GateState.INCOMPLETE: Message(
         "The test of {id} on “{dataset}” is incomplete: it has errors, was stopped, or has too few attempts."
     ),
-    State.FAILED: Message("{id} was tested on “{dataset}” and failed the rule “{rule}”."),
-    State.TOO_FEW: Message(
+    GateState.FAILED: Message("{id} was tested on “{dataset}” and failed the rule “{rule}”."),
+    GateState.TOO_FEW: Message(
         "{id} was tested on “{dataset}”, which has too few items to show the rule “{rule}”."
     ),
-    State.STALE: Message(
+    GateState.STALE: Message(
         "The test of {id} on “{dataset}” is out of date: items or scorers have changed, or it is too old."
     ),
-    State.MISSING: Message("{id} has not been tested on “{dataset}” with this change."),
+    GateState.MISSING: Message("{id} has not been tested on “{dataset}” with this change."),
 }
 _RULES: Final = {
     "notWorse": Message("not worse than live"),

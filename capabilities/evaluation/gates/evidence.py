@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from editor_client.shared import gates
-from editor_client.shared.gates import Evidence, State, gathered_evidence
+from editor_client.shared.gates import Evidence, GateState, gathered_evidence
 from editor_client.shared.pairing import Run, Yardstick
 
 from capabilities.evaluation.datasets.models import Revision
@@ -21,8 +21,8 @@ from capabilities.evaluation.experiments.comparing import read_run
 from capabilities.evaluation.experiments.models import (
     Cell,
     Experiment,
+    ExperimentOutcome,
     ExperimentScorer,
-    Outcome,
     Score,
     TargetType,
 )
@@ -268,7 +268,7 @@ class Present:
             if scorer_id in pinned and _is_sent(pinned[scorer_id])
         ]
         return (
-            experiment.outcome == Outcome.COMPLETE
+            experiment.outcome == ExperimentOutcome.COMPLETE
             and experiment.done_count == experiment.cells_count
             and not experiment.unscored_count
             and pinned.keys() >= set(self.gate.scorer_ids)
@@ -290,14 +290,14 @@ class Judgement:
 
     gate: Gate
     affected: Affected
-    state: State | None = None
+    state: GateState | None = None
     """Why it is not satisfied; None if it is."""
     rule: Rule | None = None
     """The failed rule, or the one without evidence; None if none was evaluated."""
     experiment_id: str | None = None
-    lacks_here: State | None = None
+    lacks_here: GateState | None = None
     """Why there is no evidence for the new configuration; None if there is."""
-    lacks_live: State | None = None
+    lacks_live: GateState | None = None
     """Why there is no evidence for the live configuration; None if there is, or no rule needs it."""
     live_id: str | None = None
     """The experiment about the live configuration, if a rule needs it."""
@@ -357,7 +357,7 @@ def known_to(caller: Caller, judgement: Judgement) -> bool:
 def _judge(present: Present, affected: Affected) -> Judgement:
     gate, rules = present.gate, present.gate.rules
     if present.has_gone:
-        return Judgement(gate=gate, affected=affected, state=State.SCORER_GONE)
+        return Judgement(gate=gate, affected=affected, state=GateState.SCORER_GONE)
 
     @cache
     def evidence(digest: str | None) -> Evidence[Experiment]:
@@ -375,7 +375,7 @@ def _judge(present: Present, affected: Affected) -> Judgement:
         experiment_id=answer.experiment.pk if answer.experiment else None,
         is_allowed=answer.is_allowed,
     )
-    if answer.state in {None, State.FAILED, State.TOO_FEW}:
+    if answer.state in {None, GateState.FAILED, GateState.TOO_FEW}:
         return judgement
     judgement = replace(judgement, lacks_here=here.lacks)
     if live is None or not any(map(gates.speaks_of_live, rules)):

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 from editor_client.shared import canonical
-from editor_client.shared.gates import State
+from editor_client.shared.gates import GateState
 from pydantic.alias_generators import to_camel
 
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion
@@ -46,7 +46,7 @@ from versioning.serving.grants import target_of
 from versioning.serving.overlays import read_overlay
 from versioning.verbs import Verbs
 
-_WAITING = frozenset({None, State.RUNNING})
+_WAITING = frozenset({None, GateState.RUNNING})
 """States that need no new experiment: the evidence exists or is running."""
 
 
@@ -161,7 +161,7 @@ class MissingRun(NamedTuple):
 def missing_run(judgement: Judgement) -> MissingRun | None:
     """Return the missing experiment of a gate about an agent; None if none would help, or it is running."""
     gate, affected = judgement.gate, judgement.affected
-    if judgement.state is State.SCORER_GONE:
+    if judgement.state is GateState.SCORER_GONE:
         return None
     wants_live = judgement.lacks_live not in _WAITING
     if affected.after is not None and judgement.lacks_here not in _WAITING:

@@ -20,14 +20,14 @@ from editor_client.shared.text_keys import collation_key
 
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets, right_to_change
-from capabilities.evaluation.experiments.models import Experiment, Outcome
+from capabilities.evaluation.experiments.models import Experiment, ExperimentOutcome
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.kind import SCORER
-from studio.editing.choices import MAX_CHOICES, Choice
+from studio.editing.choices import MAX_CHOICES, ReferenceChoice
 from studio.kinds import KINDS_BY_SLUG
 from studio.named import names_of
-from studio.navigation import Link, Row
+from studio.navigation import Link, NavigationRow
 from studio.workspaces.views import WorkspacePage, address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -80,7 +80,7 @@ class AgentChoicesPage(WorkspacePage):
         text = request.GET.get("q", "").replace("\x00", "").strip()
         kind = KINDS_BY_SLUG[AGENT.slug]
         agents = suggestions(kind.catalog(self.caller), text, MAX_CHOICES, workspace_id=self.workspace.pk)
-        return JsonResponse({"choices": [asdict(Choice.of(kind, row)) for row in agents]})
+        return JsonResponse({"choices": [asdict(ReferenceChoice.of(kind, row)) for row in agents]})
 
 
 def agent_names(ids: Iterable[str], by: Caller) -> Mapping[str, str]:
@@ -154,7 +154,7 @@ class DatasetPage(WorkspacePage):
         """Return the address of another page about this dataset."""
         return self.address(page, self.kwargs["dataset"], *rest)
 
-    def _tabs_of_dataset(self) -> Row:
+    def _tabs_of_dataset(self) -> NavigationRow:
         may_change = self.may(right_to_change(self.dataset))
         offered = {
             "dataset": (_("Items"), True),
@@ -163,7 +163,7 @@ class DatasetPage(WorkspacePage):
             "dataset_versions": (_("Versions"), True),
             "dataset_settings": (_("Settings"), may_change),
         }
-        return Row.of(
+        return NavigationRow.of(
             [
                 Link(title=title, address=self.own_address(page), is_current=page == self.page_of_dataset)
                 for page, (title, is_offered) in offered.items()
@@ -285,7 +285,7 @@ def next_step(page: DatasetPage) -> Step | None:
             address=page.own_address("start_experiment"),
             link=_("New experiment"),
         )
-    wants_gate = newest.outcome == Outcome.COMPLETE and page.may(Right.PUBLISH)
+    wants_gate = newest.outcome == ExperimentOutcome.COMPLETE and page.may(Right.PUBLISH)
     if not wants_gate or Gate.objects.filter(dataset=dataset).exists():
         return None
     initial = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": dataset.scorer_ids}

@@ -328,7 +328,7 @@ _SHOWN: Final = frozenset({"input", "groundTruth"})
 
 
 @dataclass
-class Row:
+class TableRow:
     """A row of the table: an item, or a place for a new one."""
 
     key: str
@@ -371,7 +371,7 @@ class TablePage(DatasetPage):
         version = self._version()
         rows = [self._row(revision) for revision in self._page.object_list]
         if version is None and self.may(right_to_change(self.dataset)):
-            rows += [Row(key=f"new-{number}", cells={}) for number in range(NEW_ROWS)]
+            rows += [TableRow(key=f"new-{number}", cells={}) for number in range(NEW_ROWS)]
         return self.show(rows, version=version)
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
@@ -417,7 +417,7 @@ class TablePage(DatasetPage):
 
     def show(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[TableRow],
         *,
         version: int | None = None,
         status: int = 200,
@@ -454,9 +454,9 @@ class TablePage(DatasetPage):
         text = self.request.GET.get("version", "")
         return int(text) if is_key(text) and int(text) < self.dataset.version else None
 
-    def _row(self, revision: Revision) -> Row:
+    def _row(self, revision: Revision) -> TableRow:
         key = str(revision.item_id)
-        return Row(
+        return TableRow(
             key=key,
             cells=cell_texts(revision),
             revision=revision,
@@ -508,11 +508,11 @@ class _TypedRows:
             changes["metadata"] = {name: other for name, other in others.items() if other != []} or None
         return changes
 
-    def rows(self, row_of: Callable[[Revision], Row], error: Invalid | None = None) -> list[Row]:
+    def rows(self, row_of: Callable[[Revision], TableRow], error: Invalid | None = None) -> list[TableRow]:
         """Return the rows as typed, with their errors."""
         rows = []
         for key in (*self._form.getlist("item"), *self._form.getlist("new")):
-            row = row_of(self._revisions[key]) if key in self._revisions else Row(key=key, cells={})
+            row = row_of(self._revisions[key]) if key in self._revisions else TableRow(key=key, cells={})
             row.cells = self._cells(key)
             row.is_removed = key in self.removed
             row.errors = [

@@ -17,7 +17,12 @@ from django.utils.translation import ngettext
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments.comparing import compare_runs
-from capabilities.evaluation.experiments.models import Experiment, ExperimentQuerySet, Outcome, TargetType
+from capabilities.evaluation.experiments.models import (
+    Experiment,
+    ExperimentOutcome,
+    ExperimentQuerySet,
+    TargetType,
+)
 from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.gates.models import Gate
@@ -33,7 +38,7 @@ from studio.views import safe_next_url
 from studio.workspaces.views import address
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound, VersioningError
-from versioning.domain.selectors import State
+from versioning.domain.selectors import VersionState
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
@@ -148,7 +153,7 @@ def _sentence(row: Experiment) -> str:
     if not row.outcome:
         numbers = {"dataset": dataset, "done": row.over_count, "all": row.cells_count}
         return _("Evaluating on “%(dataset)s”: %(done)d of %(all)d answers.") % numbers
-    if row.outcome != Outcome.COMPLETE:
+    if row.outcome != ExperimentOutcome.COMPLETE:
         words = {"dataset": dataset, "state": STATES[row.outcome]}
         return _("The evaluation on “%(dataset)s” has no result (%(state)s).") % words
     summary, baseline = row.primary_summary, row.pair_of
@@ -208,7 +213,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             "sentence": _sentence(row),
         },
         "last": last,
-        "is_draft": resource.state_of(version) is State.DRAFT,
+        "is_draft": resource.state_of(version) is VersionState.DRAFT,
         "is_compared": resource.active_id not in {None, version.version_id},
         "version": version,
         "address": shown.kind.address("evaluate", resource.pk),

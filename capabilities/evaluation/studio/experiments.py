@@ -29,10 +29,10 @@ from capabilities.evaluation.experiments.comparing import compare_runs
 from capabilities.evaluation.experiments.models import (
     MAX_NAME,
     Cell,
+    CellState,
     Experiment,
+    ExperimentOutcome,
     Label,
-    Outcome,
-    State,
     Summary,
     TargetType,
 )
@@ -127,11 +127,11 @@ def _only_rate(experiment: Experiment) -> int | None:
 STATES: Final[dict[str, Promise]] = {
     "pending": pgettext_lazy("experiment", "waiting"),
     "running": pgettext_lazy("experiment", "running"),
-    Outcome.COMPLETE: pgettext_lazy("experiment", "complete"),
-    Outcome.CANCELLED: pgettext_lazy("experiment", "cancelled"),
-    Outcome.TOO_MANY_ERRORS: gettext_lazy("stopped: too many errors"),
-    Outcome.OVER_BUDGET: gettext_lazy("stopped: limit reached"),
-    Outcome.EXPIRED: pgettext_lazy("experiment", "expired"),
+    ExperimentOutcome.COMPLETE: pgettext_lazy("experiment", "complete"),
+    ExperimentOutcome.CANCELLED: pgettext_lazy("experiment", "cancelled"),
+    ExperimentOutcome.TOO_MANY_ERRORS: gettext_lazy("stopped: too many errors"),
+    ExperimentOutcome.OVER_BUDGET: gettext_lazy("stopped: limit reached"),
+    ExperimentOutcome.EXPIRED: pgettext_lazy("experiment", "expired"),
 }
 
 
@@ -617,7 +617,7 @@ class ExperimentPage(OneExperimentPage):
 
     def _publish_address(self, row: Experiment) -> str:
         """Return the address to publish the tested version; empty if it is live or must not be."""
-        is_possible = row.outcome == Outcome.COMPLETE and row.lock and row.version_id
+        is_possible = row.outcome == ExperimentOutcome.COMPLETE and row.lock and row.version_id
         if not is_possible or not self.may(Right.PUBLISH):
             return ""
         live = Agent.objects.filter(pk=row.target_id).values_list("active_version_id", flat=True).first()
@@ -724,7 +724,7 @@ class BlindPage(OneExperimentPage):
     def items(self) -> list[str]:
         """The items with two answers that differ, in the order for this person."""
         rows = Cell.objects.filter(
-            experiment__in=[self.experiment.pk, self.baseline.pk], attempt=0, state=State.DONE
+            experiment__in=[self.experiment.pk, self.baseline.pk], attempt=0, state=CellState.DONE
         )
         answers: defaultdict[str, dict[str, tuple[int | None, str]]] = defaultdict(dict)
         for run, item_id, revision, digest in rows.values_list(

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext_lazy
 from editor_client.shared import canonical
-from editor_client.shared.gates import State
+from editor_client.shared.gates import GateState
 
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
@@ -497,15 +497,15 @@ SLOTS: Final = {
 """Its place, by page."""
 RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
-STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
+STATES: Final[Mapping[GateState | None, tuple[Promise, str]]] = {
     None: (pgettext_lazy("evidence", "Passed"), "chip-published"),
-    State.SCORER_GONE: (pgettext_lazy("evidence", "Scorer missing"), "chip-danger"),
-    State.TOO_FEW: (pgettext_lazy("evidence", "Cannot tell"), ""),
-    State.RUNNING: (pgettext_lazy("evidence", "Running"), ""),
-    State.INCOMPLETE: (pgettext_lazy("evidence", "Incomplete"), "chip-danger"),
-    State.FAILED: (pgettext_lazy("evidence", "Failed"), "chip-danger"),
-    State.STALE: (pgettext_lazy("evidence", "Out of date"), ""),
-    State.MISSING: (pgettext_lazy("evidence", "Not run"), ""),
+    GateState.SCORER_GONE: (pgettext_lazy("evidence", "Scorer missing"), "chip-danger"),
+    GateState.TOO_FEW: (pgettext_lazy("evidence", "Cannot tell"), ""),
+    GateState.RUNNING: (pgettext_lazy("evidence", "Running"), ""),
+    GateState.INCOMPLETE: (pgettext_lazy("evidence", "Incomplete"), "chip-danger"),
+    GateState.FAILED: (pgettext_lazy("evidence", "Failed"), "chip-danger"),
+    GateState.STALE: (pgettext_lazy("evidence", "Out of date"), ""),
+    GateState.MISSING: (pgettext_lazy("evidence", "Not run"), ""),
 }
 _NO_PASS: Final = (pgettext_lazy("evidence", "No answer passed"), "chip-changed")
 """For a gate whose rules all hold although a scorer passed nothing, for example because live is as bad."""
@@ -616,7 +616,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
         "address": address_of_experiment(experiment) if experiment else "",
         "state": words,
         "chip": chip,
-        "is_running": state is State.RUNNING,
+        "is_running": state is GateState.RUNNING,
         "sentence": explanation,
         "rates": rates,
         "outside": format_html_join(", ", "{}", ((name,) for name in external)),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, npgettext
 
 from capabilities.releases.items import is_file
-from capabilities.releases.models import MAX_TITLE, Release, State
+from capabilities.releases.models import MAX_TITLE, Release, ReleaseState
 from capabilities.releases.rules import ReleaseBlocked
 from capabilities.releases.studio.pages import ReleasesPage, release_url, title_for
 from capabilities.releases.verbs import Releases, automatic_among, changeable
@@ -24,11 +24,11 @@ from studio.resources.rows import FIELD, read_choices
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
-from versioning.editor.bulk import Choice
+from versioning.editor.bulk import ChosenVersion
 from versioning.models.querysets import within
 
 
-def make_items(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
+def make_items(choices: Iterable[ChosenVersion]) -> Sequence[dict[str, Any]]:
     """Return items that publish exactly the chosen versions."""
     return [
         {"resource": {"kind": choice.kind.slug, "id": choice.id}, "versionId": choice.version_id}
@@ -37,7 +37,7 @@ def make_items(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
 
 
 def with_chosen_versions(
-    drafts: Mapping[tuple[str, str], Draft], choices: Sequence[Choice], caller: Caller
+    drafts: Mapping[tuple[str, str], Draft], choices: Sequence[ChosenVersion], caller: Caller
 ) -> dict[tuple[str, str], Draft]:
     """Return chosen resources, each with the chosen version, which need not be the newest."""
     selected = dict(drafts)
@@ -62,11 +62,11 @@ class PublishTogetherPage(ChosenPage):
         words = npgettext("together", "Publish %(count)s draft?", "Publish %(count)s drafts together?", count)
         return words % {"count": count}
 
-    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
+    def _drafts(self, choices: Sequence[ChosenVersion]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, each with the chosen version, which need not be the newest."""
         return with_chosen_versions(super()._drafts(choices), choices, self.caller)
 
-    def obstacle(self, choice: Choice, draft: Draft) -> str:
+    def obstacle(self, choice: ChosenVersion, draft: Draft) -> str:
         """Return why a version cannot be published as it was seen; the release reports missing reviews."""
         if choice.version_id == draft.resource.active_id:
             return _("It is already live.")
@@ -78,7 +78,7 @@ class PublishTogetherPage(ChosenPage):
         """Return the drafts with their changes."""
         return with_changes(offered, self.caller)
 
-    def perform(self, choices: Sequence[Choice]) -> HttpResponse:
+    def perform(self, choices: Sequence[ChosenVersion]) -> HttpResponse:
         """Publish them and show the release; if the gate refuses it, it stays a draft with the reasons."""
         by_key = self._drafts(choices)
         if any((choice.kind.slug, choice.id) not in by_key for choice in choices):
@@ -110,7 +110,7 @@ class PublishTogetherPage(ChosenPage):
         return self.go_on(release_url(release), message % {"count": len(choices)})
 
 
-def has_changed(choice: Choice, draft: Draft) -> bool:
+def has_changed(choice: ChosenVersion, draft: Draft) -> bool:
     """Return whether a resource was changed since the page with the choice was opened."""
     if choice.etag is not None:
         return choice.etag != draft.resource.etag
@@ -147,7 +147,7 @@ class AddPage(ChosenPage):
         words = ngettext("Add %(count)s version to a release", "Add %(count)s versions to a release", count)
         return words % {"count": count}
 
-    def obstacle(self, choice: Choice, draft: Draft) -> str:
+    def obstacle(self, choice: ChosenVersion, draft: Draft) -> str:
         """Return why a resource cannot be in a release."""
         if not self.caller.may(Right.SAVE, draft.resource.workspace_id):
             return _("You may not prepare releases in its workspace.")
@@ -155,7 +155,7 @@ class AddPage(ChosenPage):
             return _("Its override is kept as a file, which no release can publish.")
         return ""
 
-    def perform(self, choices: Sequence[Choice]) -> HttpResponse:
+    def perform(self, choices: Sequence[ChosenVersion]) -> HttpResponse:
         """Add them to the chosen release, or create one."""
         by_key = self._drafts(choices)
         drafts = [
@@ -189,7 +189,7 @@ class AddPage(ChosenPage):
     @cached_property
     def open_releases(self) -> list[Release]:
         """The open releases that the caller may change."""
-        drafts = Releases.current().list(state=State.DRAFT, by=self.caller)
+        drafts = Releases.current().list(state=ReleaseState.DRAFT, by=self.caller)
         newest = drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED]
         scheduled = automatic_among(newest)
         return [release for release in changeable(newest, self.caller) if release.pk not in scheduled]
@@ -202,7 +202,7 @@ class AddPage(ChosenPage):
             return super().back_address
         return KINDS_BY_SLUG[named[0].kind.slug].address("change", named[0].id)
 
-    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
+    def _drafts(self, choices: Sequence[ChosenVersion]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, each with the chosen version, which need not be the newest."""
         return with_chosen_versions(super()._drafts(choices), choices, self.caller)
 

@@ -28,7 +28,7 @@ from capabilities.releases.models import (
     Release,
     ReleaseItem,
     ReleaseQuerySet,
-    State,
+    ReleaseState,
 )
 from capabilities.releases.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
 from capabilities.releases.verbs import (
@@ -43,7 +43,6 @@ from studio import additions
 from studio.diff.fields import FieldDifference, differences
 from studio.extensions import Action as Link
 from studio.extensions import ChosenOn, Extension, NamedInEvent, OverlayWords, WorkspaceTab
-from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS, KINDS_BY_SLUG, PROMPT_BLOCK, StudioKind
 from studio.limits import MAX_MESSAGES, PageBudget, first_of, shortened
 from studio.named import resource_name
@@ -52,6 +51,7 @@ from studio.pages import FormPage
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.publishing.views import ReasonForm, given_reason, options_of, overruled_by_reason, reasons
 from studio.resources.rows import FIELD, Summary, blocks_on_page, etag_field, value_of
+from studio.tasks import SHOWN, Task, TaskGroup, Urgency
 from studio.translation import translated
 from studio.workspaces.names import workspace_choices
 from studio.workspaces.views import SHOW, ListingPage, WorkspacePage, address
@@ -65,9 +65,9 @@ from versioning.models import Event, Version, VersionedResource
 from versioning.models.querysets import within
 
 CHIPS: Final[Mapping[str, str]] = {
-    State.DRAFT: "chip-changed",
-    State.PUBLISHED: "chip-published",
-    State.REVERTED: "",
+    ReleaseState.DRAFT: "chip-changed",
+    ReleaseState.PUBLISHED: "chip-published",
+    ReleaseState.REVERTED: "",
 }
 """The classes of the chips of states."""
 
@@ -78,7 +78,7 @@ def release_chip(release: Release, *, is_scheduled: bool) -> tuple[str, str]:
     A draft that is published automatically is scheduled.
     """
     if is_scheduled:
-        return pgettext("a release", "Scheduled"), CHIPS[State.DRAFT]
+        return pgettext("a release", "Scheduled"), CHIPS[ReleaseState.DRAFT]
     return release.get_state_display(), CHIPS[release.state]
 
 
@@ -286,7 +286,9 @@ QUERY: Final = urlencode({SHOW: MINE})
 
 def own_drafts(caller: Caller, workspace_id: str | None = None) -> ReleaseQuerySet:
     """Return the open releases that the person made, and may still change, newest first."""
-    drafts = Release.objects.filter(within("workspace_id", caller.scope(Right.SAVE)), state=State.DRAFT)
+    drafts = Release.objects.filter(
+        within("workspace_id", caller.scope(Right.SAVE)), state=ReleaseState.DRAFT
+    )
     drafts = drafts.filter(created_by__isnull=False, created_by=caller.user_id)
     return drafts if workspace_id is None else drafts.filter(workspace=workspace_id)
 
@@ -296,7 +298,7 @@ def count_for(caller: Caller) -> int:
     return own_drafts(caller).count()
 
 
-def for_you(caller: Caller) -> Iterator[TaskGroup]:
+def tasks(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the person's open releases."""
     drafts = own_drafts(caller)
     releases = list(drafts.annotate(count=Count("items"))[:SHOWN])
@@ -403,10 +405,10 @@ class ReleasesPage(ListingPage):
 
     tab = "releases"
     parts = {
-        State.DRAFT.value: pgettext_lazy("releases", "Drafts"),
+        ReleaseState.DRAFT.value: pgettext_lazy("releases", "Drafts"),
         MINE: pgettext_lazy("releases", "My drafts"),
-        State.PUBLISHED.value: pgettext_lazy("releases", "Published"),
-        State.REVERTED.value: pgettext_lazy("releases", "Reverted"),
+        ReleaseState.PUBLISHED.value: pgettext_lazy("releases", "Published"),
+        ReleaseState.REVERTED.value: pgettext_lazy("releases", "Reverted"),
         ALL: pgettext_lazy("releases", "All"),
     }
 
@@ -535,7 +537,7 @@ class ReleasePage(WorkspacePage):
     @property
     def is_draft(self) -> bool:
         """Whether it can still be changed and published."""
-        return self.release.state == State.DRAFT
+        return self.release.state == ReleaseState.DRAFT
 
     def show(
         self,
@@ -706,7 +708,7 @@ STUDIO: Final = Extension(
         )
     ],
     tabs=[WorkspaceTab(page="releases", title=gettext_lazy("Releases"), right=Right.READ_DRAFTS, place=20)],
-    for_you=for_you,
+    tasks=tasks,
     panels=panels,
     panels_need=Right.PUBLISH,
     actions=actions,

@@ -20,7 +20,7 @@ from capabilities.review.models import MAX_BODY, Comment, OtherAuthor, Review, c
 from capabilities.review.places import Hint, located, top, value_at, with_text
 from capabilities.review.reviews import Reviews
 from capabilities.review.studio import threads
-from capabilities.review.studio.threads import ShownComment, Viewpoint, commentable, for_you, where
+from capabilities.review.studio.threads import ShownComment, Viewpoint, commentable, tasks, where
 from studio.extensions import Action, Extension
 from studio.field_words import words_of
 from studio.forms.fields import text_of_control
@@ -345,6 +345,6 @@ STUDIO: Final = Extension(
     panels_need=Right.READ_DRAFTS,
     panels_on=threads.PAGES,
     links=_open_comments,
-    for_you=for_you,
+    tasks=tasks,
     event_address=_of_event,
 )

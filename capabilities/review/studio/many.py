@@ -20,7 +20,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import Notice
 from versioning.domain.errors import EditConflict
-from versioning.editor.bulk import Choice, Outcome, change_chosen
+from versioning.editor.bulk import BulkOutcome, ChosenVersion, change_chosen
 from versioning.editor.collection import Collection
 from versioning.editor.locking import current_state
 from versioning.serving.grants import target_of
@@ -46,7 +46,7 @@ class AskForManyPage(BulkPage):
         asked = ngettext("Asked for %(count)s review", "Asked for %(count)s reviews", done) % {"count": done}
         return _("%(asked)s, %(refused)s not") % {"asked": asked, "refused": refused} if refused else asked
 
-    def obstacle(self, choice: Choice, draft: Draft) -> str:
+    def obstacle(self, choice: ChosenVersion, draft: Draft) -> str:
         """Return why a review of a version cannot be requested as it was seen."""
         if choice.version_id == draft.resource.active_id:
             return _("It is already live.")
@@ -58,7 +58,7 @@ class AskForManyPage(BulkPage):
             return _("It already has an open review.")
         return ""
 
-    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
+    def _drafts(self, choices: Sequence[ChosenVersion]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, and note which of them have an open review, in one more query."""
         drafts = super()._drafts(choices)
         code = get_editor().code
@@ -74,11 +74,11 @@ class AskForManyPage(BulkPage):
         """Return the members who can be asked."""
         return people_to_ask(form.workspace_id, reviewers_in(self.request.POST), self.caller.username)
 
-    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+    def act(self, choices: Sequence[ChosenVersion]) -> list[BulkOutcome]:
         """Request the reviews."""
         message, people = typed_text(self.request, "message"), reviewers_in(self.request.POST)
 
-        def ask(collection: Collection[Any], choice: Choice, by: Caller) -> Sequence[Notice]:
+        def ask(collection: Collection[Any], choice: ChosenVersion, by: Caller) -> Sequence[Notice]:
             resource = collection.find(choice.id, by=by)
             if choice.etag is not None and choice.etag != resource.etag:
                 raise EditConflict(current_state(resource))

@@ -46,11 +46,11 @@ from capabilities.review.studio.wording import (
     state_in_words,
 )
 from studio.extensions import Action, ChosenOn, Extension, NextStep, VersionButton, WorkspaceTab
-from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import StudioKind
 from studio.named import Place, people, person
 from studio.navigation import MainPage
 from studio.panels import Panel, Slot, VersionOnPage
+from studio.tasks import SHOWN, Task, TaskGroup, Urgency
 from studio.workspaces.views import SHOW
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -274,7 +274,7 @@ def _find_commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
     return {row.pk for row in rows if (last := times[row.pk]) is not None and last >= row.created_at}
 
 
-def for_you(caller: Caller) -> Iterator[TaskGroup]:
+def tasks(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the changes that are requested of the person, and the reviews that wait for them."""
     waiting = waiting_for(caller)
     returned, asked = waiting.returned[:SHOWN], waiting.asked[:SHOWN]
@@ -519,7 +519,7 @@ STUDIO: Final = Extension(
     buttons=ASKING,
     next_steps=next_steps,
     after_saving={BUTTON: go_on},
-    for_you=for_you,
+    tasks=tasks,
     notes=notes,
     list_notes=list_notes,
     publish_blockers=publish_blockers,

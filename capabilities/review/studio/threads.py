@@ -31,11 +31,11 @@ from capabilities.review.places import (
 )
 from studio.diff.texts import moved
 from studio.field_words import in_reading_order, words_of
-from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.limits import shortened
 from studio.named import Place, names_of, person, person_name
 from studio.panels import Mark, Panel, Slot, VersionOnPage
+from studio.tasks import SHOWN, Task, TaskGroup, Urgency
 from studio.translation import translated
 from studio.workspaces.members import people_address
 from versioning.domain.access import Caller, Right
@@ -430,7 +430,7 @@ _EXCERPT: Final = 300
 """The number of characters of a comment that are shown."""
 
 
-def for_you(caller: Caller) -> Iterator[TaskGroup]:
+def tasks(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the open threads whose last comment is another person's."""
     last = waiting_for(caller)
     names = names_of([(comment.kind, comment.resource_id) for comment in last[:SHOWN]], caller)

@@ -30,9 +30,9 @@ from capabilities.rollouts.models import (
     MAX_REASON,
     SUMS,
     Rollout,
+    RolloutState,
     RolloutStep,
     ServedRun,
-    State,
     StepState,
 )
 from capabilities.rollouts.statistics import FEW, Rate, difference
@@ -458,7 +458,7 @@ class OneRollout(ResourcePage):
 
     def show_rollout(self, *, status: int = 200, **context: Any) -> HttpResponse:
         rollout, may_publish = self.rollout, self.may(Right.PUBLISH)
-        is_running = rollout.state == State.RUNNING
+        is_running = rollout.state == RolloutState.RUNNING
         arms = rollout.placed_arms
         steps = list(rollout.steps.all()) if may_publish else []
         may_cancel = is_running and any(step.state == StepState.WAITING for step in steps)
@@ -495,7 +495,7 @@ class OneRollout(ResourcePage):
                 "weights_address": address(rollout, "rollout_weights"),
                 "completing": [(arm.name, address(rollout, "rollout_complete", arm.name)) for arm in arms],
                 "restart_address": f"{self.address('share')}?{urlencode({'version': arms[0].version_id})}"
-                if rollout.state == State.STOPPED and may_publish
+                if rollout.state == RolloutState.STOPPED and may_publish
                 else "",
                 "earlier": [(other, arms_in_words(other.placed_arms), address(other)) for other in others],
                 **context,
@@ -643,7 +643,7 @@ class CompletePage(ActionPage, OneRollout, DifferencesPage):
         fields = self.effects(live, version)
         return {
             "rollout": self.rollout,
-            "is_running": self.rollout.state == State.RUNNING,
+            "is_running": self.rollout.state == RolloutState.RUNNING,
             "version": version,
             "version_title": reference_to(version),
             "live": live,

@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from capabilities.releases.models import Release
-from capabilities.schedules.models import Schedule, State
+from capabilities.schedules.models import Schedule, ScheduleState
 from capabilities.schedules.studio.panels import (
     as_given,
     cancel_url,
@@ -95,7 +95,9 @@ def list_entries(
     They are of one workspace, or of all whose drafts the caller may read; `workspaces` are the names to show.
     The number of queries does not depend on the number of entries.
     """
-    rows = Schedules.current().list(workspace_id=workspace_id, by=caller).exclude(state=State.CANCELLED)
+    rows = (
+        Schedules.current().list(workspace_id=workspace_id, by=caller).exclude(state=ScheduleState.CANCELLED)
+    )
     rows = rows.filter(run_at__gte=period.begin, run_at__lt=period.end)
     if upcoming_only:
         rows = rows.waiting()
@@ -103,7 +105,7 @@ def list_entries(
     events = [] if upcoming_only else _list_events(workspace_id, period, caller)
     is_cut = max(len(schedules), len(events)) > MAX_ENTRIES
     # A schedule's entry also shows the result.
-    done = [schedule for schedule in schedules if schedule.state == State.DONE]
+    done = [schedule for schedule in schedules if schedule.state == ScheduleState.DONE]
     ids = {str(schedule.pk) for schedule in done}
     published = {str(schedule.release_id) for schedule in done if schedule.release_id}
     events = [
@@ -155,7 +157,7 @@ class _EntryMaker:
     def from_schedule(self, schedule: Schedule) -> Entry:
         """Return a schedule as an entry."""
         may_publish = self.caller.may(Right.PUBLISH, schedule.workspace_id)
-        may_change = may_publish and schedule.state == State.SCHEDULED
+        may_change = may_publish and schedule.state == ScheduleState.SCHEDULED
         release_id, workspace_id = str(schedule.release_id or ""), schedule.workspace_id
         name, address = self._about(schedule.kind, schedule.resource_id, release_id, workspace_id)
         return Entry(

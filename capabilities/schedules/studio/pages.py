@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from capabilities.releases.models import Release
-from capabilities.schedules.models import Schedule, State
+from capabilities.schedules.models import Schedule, ScheduleState
 from capabilities.schedules.studio import panels
 from capabilities.schedules.studio.calendar import CalendarPage
 from capabilities.schedules.studio.panels import (
@@ -337,7 +337,7 @@ class ChangePage(TimePage, OneSchedulePage):
     title = gettext_lazy("Reschedule")
 
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
-        if self.schedule.state != State.SCHEDULED:
+        if self.schedule.state != ScheduleState.SCHEDULED:
             return self.report_too_late()
         return super().get(request, **ids)
 
@@ -434,6 +434,6 @@ STUDIO: Final = Extension(
     buttons=[panels.BUTTON],
     subject_panels=panels.subject_panels,
     list_notes=panels.list_notes,
-    for_you=panels.for_you,
+    tasks=panels.tasks,
     event_address=panels.find_event_address,
 )

@@ -22,29 +22,35 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from capabilities.releases.models import Release, ReleaseItem
-from capabilities.releases.models import State as ReleaseState
+from capabilities.releases.models import Release, ReleaseItem, ReleaseState
 from capabilities.releases.studio.pages import problem_in_words
 from capabilities.schedules.judging import (
     GONE,
     MAX_NAMED,
     NOT_ALLOWED,
-    Outcome,
+    Forecast,
     SomethingElseIsLive,
     forecast,
     in_order,
 )
-from capabilities.schedules.models import SHOWN_FOR, Action, Problem, Schedule, ScheduleQuerySet, State
+from capabilities.schedules.models import (
+    SHOWN_FOR,
+    Action,
+    Problem,
+    Schedule,
+    ScheduleQuerySet,
+    ScheduleState,
+)
 from capabilities.schedules.verbs import Schedules
 from studio import additions
 from studio.dates import current_zone, day_in_words, day_of, local, time_element, time_in_words
 from studio.extensions import VersionButton
-from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK, StudioKind
 from studio.limits import shortened
 from studio.named import Place, names_of, person, resource_name
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.publishing.views import reasons
+from studio.tasks import SHOWN, Task, TaskGroup, Urgency
 from studio.translation import translated
 from studio.workspaces.views import address
 from versioning.conf import get_editor
@@ -67,7 +73,7 @@ def repeat_url(schedule: Schedule) -> str:
     filled_in = {"time_zone": schedule.time_zone} if schedule.time_zone else {}
     if schedule.force:
         filled_in["force"] = "on"
-    if schedule.state not in {State.FAILED, State.MISSED} or schedule.code == GONE:
+    if schedule.state not in {ScheduleState.FAILED, ScheduleState.MISSED} or schedule.code == GONE:
         return ""
     if schedule.release_id is not None:
         return release_form_url(schedule.workspace_id, str(schedule.release_id), **filled_in)
@@ -142,11 +148,11 @@ def twice(schedule: Schedule) -> str:
 
 
 CHIPS: Final[Mapping[str, str]] = {
-    State.SCHEDULED: "chip-changed",
-    State.DONE: "chip-published",
-    State.FAILED: "chip-danger",
-    State.MISSED: "chip-danger",
-    State.CANCELLED: "",
+    ScheduleState.SCHEDULED: "chip-changed",
+    ScheduleState.DONE: "chip-published",
+    ScheduleState.FAILED: "chip-danger",
+    ScheduleState.MISSED: "chip-danger",
+    ScheduleState.CANCELLED: "",
 }
 """The classes of the chips of states."""
 WILL_FAIL: Final = (pgettext_lazy("a schedule", "Will fail"), "chip-danger")
@@ -213,11 +219,19 @@ def did_not_happen(schedule: Schedule) -> SafeString:
 def in_short(schedule: Schedule) -> str:
     """Return the action of a schedule, next to the name of its subject: `version 12 goes live`."""
     if schedule.release_id is None and schedule.action == Action.UNPUBLISH:
-        return _("is unpublished") if schedule.state == State.SCHEDULED else _("was to be unpublished")
+        return (
+            _("is unpublished") if schedule.state == ScheduleState.SCHEDULED else _("was to be unpublished")
+        )
     if schedule.release_id is not None:
-        return _("goes live together") if schedule.state == State.SCHEDULED else _("was to go live together")
+        return (
+            _("goes live together")
+            if schedule.state == ScheduleState.SCHEDULED
+            else _("was to go live together")
+        )
     message = (
-        _("%(version)s goes live") if schedule.state == State.SCHEDULED else _("%(version)s was to go live")
+        _("%(version)s goes live")
+        if schedule.state == ScheduleState.SCHEDULED
+        else _("%(version)s was to go live")
     )
     return message % {"version": version_within(schedule)}
 
@@ -230,7 +244,7 @@ class Planned:
     """A schedule on a resource, and its outcome if nothing else is published until then."""
 
     schedule: Schedule
-    outcome: Outcome
+    outcome: Forecast
     title: str = ""
     """The title of its release, if any."""
 
@@ -252,7 +266,9 @@ class Plan:
 
 def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
     """Return rows without which a resource has no plan: its schedules, and its places in releases."""
-    schedules = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
+    schedules = Schedule.objects.filter(
+        state__in=(ScheduleState.SCHEDULED, ScheduleState.FAILED, ScheduleState.MISSED), **about
+    )
     return [schedules, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
 
 
@@ -266,11 +282,13 @@ def read_plan(resource: VersionedResource) -> Plan:
         release__state=ReleaseState.DRAFT,
     )
     own = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
-    lately = Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=timezone.now() - SHOWN_FOR)
-    with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
-    schedules = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
+    lately = Q(
+        state__in=(ScheduleState.FAILED, ScheduleState.MISSED), executed_at__gte=timezone.now() - SHOWN_FOR
+    )
+    with_others = Q(release_id__in=items.order_by().values("release"), state=ScheduleState.SCHEDULED)
+    schedules = Schedule.objects.filter(own & (Q(state=ScheduleState.SCHEDULED) | lately) | with_others)
     rows = list(schedules.order_by("run_at", "pk")[:MAX_PLANNED])
-    waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
+    waiting = in_order(row for row in rows if row.state == ScheduleState.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
     with_releases = items.filter(release__in=releases).select_related("release") if releases else ()
     of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in with_releases}
@@ -287,7 +305,7 @@ def read_plan(resource: VersionedResource) -> Plan:
         failed=[
             row
             for row in rows
-            if row.state != State.SCHEDULED and (row.version_id or None) != resource.active_id
+            if row.state != ScheduleState.SCHEDULED and (row.version_id or None) != resource.active_id
         ],
     )
 
@@ -393,7 +411,7 @@ BUTTON = VersionButton(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ScheduleLine:
     """A schedule in the form for strips."""
 
     schedule: Schedule
@@ -456,7 +474,8 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
         html = strip(lines, shown.workspace_id, shown.request, shown.request.get_full_path())
         yield Panel(slot=Slot.TOP, html=html, stylesheets=STYLESHEETS)
     is_waiting = any(
-        line.schedule.state == State.SCHEDULED and line.schedule.release_id is not None for line in lines
+        line.schedule.state == ScheduleState.SCHEDULED and line.schedule.release_id is not None
+        for line in lines
     )
     if may_publish and shown.is_open and not is_waiting:
         context = {"address": release_form_url(shown.workspace_id, shown.id)}
@@ -464,13 +483,13 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
         yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
 
 
-def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
+def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[ScheduleLine]:
     """Return the schedules of items of a draft release on their own, which fail once it is published."""
     own = Schedule.objects.waiting().of_items(UUID(shown.id)).filter(force=False).order_by("run_at", "pk")
     rows = list(own[:MAX_PLANNED])
     names = names_of([(row.kind, row.resource_id) for row in rows], shown.caller)
     return [
-        Line(
+        ScheduleLine(
             schedule=row,
             sentence=format_html(
                 "{}: {}", names.get((row.kind, row.resource_id), row.resource_id), will_happen(row)
@@ -482,8 +501,8 @@ def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
     ]
 
 
-def _line_of_failed(schedule: Schedule, *, may_publish: bool) -> Line:
-    return Line(
+def _line_of_failed(schedule: Schedule, *, may_publish: bool) -> ScheduleLine:
+    return ScheduleLine(
         schedule=schedule,
         sentence=did_not_happen(schedule),
         warnings=[translated(schedule.problem)],
@@ -491,13 +510,13 @@ def _line_of_failed(schedule: Schedule, *, may_publish: bool) -> Line:
     )
 
 
-def _line_of_waiting(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
+def _line_of_waiting(schedule: Schedule, title: str = "", *, may_publish: bool) -> ScheduleLine:
     notes = [
         twice(schedule),
         _("This ends what goes live at the time above.") if schedule.follows_id is not None else "",
         _("It happens even if another version is live by then.") if schedule.force else "",
     ]
-    return Line(
+    return ScheduleLine(
         schedule=schedule,
         sentence=will_happen(schedule, title),
         notes=[note for note in notes if note],
@@ -506,9 +525,11 @@ def _line_of_waiting(schedule: Schedule, title: str = "", *, may_publish: bool) 
     )
 
 
-def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_url: str) -> SafeString:
+def strip(
+    lines: Sequence[ScheduleLine], workspace_id: str, request: HttpRequest, next_url: str
+) -> SafeString:
     """Return the strip, with a warning if no worker runs. `next_url` is the address of the page."""
-    is_waiting = any(line.schedule.state == State.SCHEDULED for line in lines)
+    is_waiting = any(line.schedule.state == ScheduleState.SCHEDULED for line in lines)
     context: dict[str, Any] = {
         "lines": lines,
         "silence": WorkerHeartbeat.objects.silence() if is_waiting else None,
@@ -540,7 +561,7 @@ def list_notes(
     notes = {}
     for resource_id, schedule in following.items():
         # A schedule that will fail is marked, as far as a worker knows.
-        waits = State.SCHEDULED.label, CHIPS[State.SCHEDULED]
+        waits = ScheduleState.SCHEDULED.label, CHIPS[ScheduleState.SCHEDULED]
         word, chip = WILL_FAIL if schedule.known_problems else waits
         page = KINDS_BY_SLUG[kind.slug].address("history", resource_id)
         if schedule.release_id is not None:
@@ -566,7 +587,7 @@ def count_for(caller: Caller) -> int:
     return len(rows) - len(failed) + len(_Subjects.of(failed, caller).pending_failures)
 
 
-def for_you(caller: Caller) -> Iterator[TaskGroup]:
+def tasks(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the person's schedules: first those that failed or will fail, then the others by time."""
     waiting = list(_own_schedules(caller).waiting().order_by("run_at", "pk")[:MAX_JUDGED])
     failed = _recent_failures(caller).order_by("-run_at", "pk")[:MAX_JUDGED]

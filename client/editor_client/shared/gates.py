@@ -23,7 +23,7 @@ _LEAST_DIGITS: Final = 1e-9
 """Shares of the same size, computed in another order, differ in their last digits."""
 
 
-class State(StrEnum):
+class GateState(StrEnum):
     """Why a gate is not satisfied; in the order in which reasons are given."""
 
     SCORER_GONE = "scorer_gone"
@@ -41,7 +41,7 @@ class Evidence(Generic[E]):
 
     experiment: E | None = None
     """The newest evidence, or if there is none, the experiment that comes closest to it."""
-    lacks: State | None = State.MISSING
+    lacks: GateState | None = GateState.MISSING
     """Why there is no evidence; None if there is."""
     counting: Sequence[E] = ()
     """All experiments whose results count together, newest first; empty without evidence."""
@@ -51,7 +51,7 @@ class Evidence(Generic[E]):
 class GateAnswer(Generic[E]):
     """The judgement of a gate."""
 
-    state: State | None
+    state: GateState | None
     """Why it is not satisfied; None if it is."""
     rule: Rule | None
     """The failed rule, or the one without evidence; None if none was evaluated."""
@@ -83,10 +83,10 @@ def gathered_evidence(
         )
     for scorer in fitting:
         if is_running(scorer):
-            return Evidence(scorer, State.RUNNING)
+            return Evidence(scorer, GateState.RUNNING)
     if fitting:
-        return Evidence(fitting[0], State.INCOMPLETE)
-    return Evidence(experiments[0], State.STALE) if experiments else Evidence()
+        return Evidence(fitting[0], GateState.INCOMPLETE)
+    return Evidence(experiments[0], GateState.STALE) if experiments else Evidence()
 
 
 def judge_gate(
@@ -120,10 +120,10 @@ def judge_gate(
         if answer is Answer.TOO_FEW and allows_too_few:
             undecided = undecided or rule
         elif answer is not Answer.HOLDS:
-            state = State.TOO_FEW if answer is Answer.TOO_FEW else State.FAILED
+            state = GateState.TOO_FEW if answer is Answer.TOO_FEW else GateState.FAILED
             return GateAnswer(state, rule, here.experiment)
     if undecided is not None:
-        return GateAnswer(State.TOO_FEW, undecided, here.experiment, is_allowed=True)
+        return GateAnswer(GateState.TOO_FEW, undecided, here.experiment, is_allowed=True)
     return GateAnswer(None, None, here.experiment)
 
 

@@ -147,7 +147,7 @@ def _write(path: Path, text: str) -> None:
         raise
 
 
-class State(Enum):
+class FileState(Enum):
     """The state of a file compared with the server."""
 
     SAME = "same"
@@ -216,23 +216,23 @@ def fetch(client: Client, place: Place) -> Remote | None:
     )
 
 
-def compare(folder: Folder, place: Place, here: Config | None, there: Remote | None) -> State:
+def compare(folder: Folder, place: Place, here: Config | None, there: Remote | None) -> FileState:
     """Return the state of the file compared with the server."""
     if here is None:
-        return State.ONLY_THERE
+        return FileState.ONLY_THERE
     agreement = folder.agreed.get(place)
     edited = folder.is_edited(place, here)
     if there is None:
-        untouched = State.CONFLICT if edited else State.GONE
-        return State.NEW if agreement is None else untouched
+        untouched = FileState.CONFLICT if edited else FileState.GONE
+        return FileState.NEW if agreement is None else untouched
     if _same(here, there.published):
-        return State.SAME
+        return FileState.SAME
     if _same(here, there.draft):
-        return State.DRAFT
+        return FileState.DRAFT
     moved = agreement is not None and (agreement.active, agreement.latest) != there.pointers
     if edited:
-        return State.CONFLICT if moved else State.EDITED
-    return State.BEHIND
+        return FileState.CONFLICT if moved else FileState.EDITED
+    return FileState.BEHIND
 
 
 def changes(here: Config, there: Config) -> Config:

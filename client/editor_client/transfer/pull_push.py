@@ -19,11 +19,11 @@ from editor_client.sync import Client
 from editor_client.transfer.folder import (
     Agreement,
     Config,
+    FileState,
     Folder,
     FolderError,
     Place,
     Remote,
-    State,
     changes,
     compare,
     difference,
@@ -31,7 +31,7 @@ from editor_client.transfer.folder import (
     handle,
 )
 
-LEFT = {State.BEHIND, State.GONE}
+LEFT = {FileState.BEHIND, FileState.GONE}
 """Not edited locally, so there is nothing to push: the change is on the server."""
 
 
@@ -83,7 +83,7 @@ class PullPush:
         differ = [self._diff_one(place, here) for place, here in files.items()]
         absent = [place for place in self._list_published() if place not in files]
         for place in absent:
-            self.report.say(State.ONLY_THERE.value, place)
+            self.report.say(FileState.ONLY_THERE.value, place)
         return any(differ) or bool(absent)
 
     # One file
@@ -94,14 +94,16 @@ class PullPush:
             return  # it was published when the list was made
         here = self._here(place)
         state = compare(self.folder, place, here, there)
-        is_mine = state in {State.EDITED, State.CONFLICT, State.DRAFT}
+        is_mine = state in {FileState.EDITED, FileState.CONFLICT, FileState.DRAFT}
         if is_mine and not self.force:
-            if state is not State.DRAFT and (state is State.CONFLICT or place not in self.folder.agreed):
+            if state is not FileState.DRAFT and (
+                state is FileState.CONFLICT or place not in self.folder.agreed
+            ):
                 self.report.complain(place, "changed here and on the server; --force takes the server's")
             else:
                 self.report.say("kept", place, state.value)
             return
-        if state is not State.SAME:
+        if state is not FileState.SAME:
             self.folder.write(place, canonical.file_text(there.published))
             self.report.say("new" if here is None else "updated", place)
         self.folder.agreed[place] = there.agreement(there.published)
@@ -122,7 +124,7 @@ class PullPush:
     def _push_one(self, place: Place, here: Config, message: str | None, *, publish: bool) -> None:
         there = fetch(self.client, place)
         state = compare(self.folder, place, here, there)
-        if state is State.CONFLICT and not self.force:
+        if state is FileState.CONFLICT and not self.force:
             what = "gone from the server" if there is None else state.value
             self.report.complain(place, f"edited here, {what}; --force saves it anyway")
         elif state in LEFT and not self.force:
@@ -133,7 +135,7 @@ class PullPush:
             fields = {**here, **given, "autoPublish": publish, "id": place.id}
             record: Record = self.client.perform(creation(KINDS[place.kind], fields))
             self._agree("created", place, here, record, publish=publish)
-        elif state is State.SAME or (state is State.DRAFT and not publish):
+        elif state is FileState.SAME or (state is FileState.DRAFT and not publish):
             self.folder.agreed[place] = there.agreement(here)
         else:
             record = self._save(place, here, there, message, publish=publish)
@@ -142,12 +144,12 @@ class PullPush:
     def _diff_one(self, place: Place, here: Config) -> bool:
         there = fetch(self.client, place)
         state = compare(self.folder, place, here, there)
-        if state is State.SAME:
+        if state is FileState.SAME:
             return False
         self.report.say(state.value, place)
-        if state is not State.DRAFT:
+        if state is not FileState.DRAFT:
             self.report.lines += difference(place, here, there.newest if there else None)
-        return state is not State.DRAFT
+        return state is not FileState.DRAFT
 
     # Helpers
 

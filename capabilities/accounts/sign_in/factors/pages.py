@@ -28,7 +28,7 @@ from capabilities.accounts.models import (
 from capabilities.accounts.sign_in.conf import takes_password_of
 from capabilities.accounts.sign_in.events import record
 from capabilities.accounts.sign_in.factors import totp, webauthn
-from studio import shown_once, sign_in, site
+from studio import one_time_secrets, sign_in, site
 from studio.accounts.forms import sentence_about_waiting
 from studio.error_pages import error_page
 from studio.views import StudioPage
@@ -93,7 +93,7 @@ def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
 
 def show_new_codes(request: HttpRequest, response: HttpResponse, user: Any) -> None:
     """Make recovery codes, and show them once on the page to which a response redirects."""
-    shown_once.show_next(request, response, CODES, new_recovery_codes(user))
+    one_time_secrets.show_next(request, response, CODES, new_recovery_codes(user))
 
 
 def _find_person(pending: dict[str, Any]) -> User | None:
@@ -215,7 +215,7 @@ class SecondFactorPage(StudioPage):
     asks_password_again = True
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self._show(codes=shown_once.shown_now(request, CODES))
+        return self._show(codes=one_time_secrets.shown_now(request, CODES))
 
     def post(self, request: HttpRequest) -> HttpResponse:
         user: Any = request.user

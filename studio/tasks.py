@@ -1,6 +1,6 @@
 """The tasks and news of one person: the groups at the top of the home page and of the notifications.
 
-Applications return groups with `Extension.for_you`; groups name their subjects in plain words.
+Applications return groups with `Extension.tasks`; groups name their subjects in plain words.
 """
 
 from __future__ import annotations

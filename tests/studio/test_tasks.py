@@ -48,7 +48,7 @@ class Page:
 def waiting(name: str) -> tuple[set[str], dict[str, int]]:
     """Return the groups that a person's pages show, and the numbers at their top, without opening a page."""
     caller = caller_for(User.objects.get(username=name))
-    groups = {group.key for group in additions.for_you(caller) if group.tasks}
+    groups = {group.key for group in additions.tasks(caller) if group.tasks}
     return groups, {page.page: n for page in additions.main_pages() if (n := page.waiting(caller))}
 
 
