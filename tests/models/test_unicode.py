@@ -157,6 +157,7 @@ def test_texts_are_cut_between_clusters() -> None:
 
 
 @given(TEXTS, st.integers(0, 60))
+@example("0\u200c0\u0300", 3)
 def test_any_text_is_cut_between_clusters(text: str, limit: int) -> None:
     places = boundaries(text)
     assert graphemes.boundary_before(text, limit) == max(one for one in places if one <= max(limit, 0))

@@ -11,7 +11,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
-_JOINERS: Final = "\u200c\u200d"
+_NON_JOINER: Final = "\u200c"
+_JOINERS: Final = _NON_JOINER + "\u200d"
 _LOOK_BACK: Final = 100
 """The longest cluster that stays whole."""
 
@@ -33,8 +34,10 @@ def _are_apart(text: str, position: int) -> bool:
         return before + after != "\r\n"
     if unicodedata.category(before) in {"Cc", "Zl", "Zp"}:
         return True
-    if before in _JOINERS or after in _JOINERS or _is_mark(after):
+    if before == "\u200d" or after in _JOINERS or _is_mark(after):
         return False
+    if before == _NON_JOINER:
+        return not _is_extending(after)
     if unicodedata.combining(before) == 9:  # a virama joins consonants
         return False
     if _is_of_flag(before) and _is_of_flag(after):  # two of these signs are one flag
