@@ -237,6 +237,7 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
 class Delivery(DueWork):
     """One event for one webhook, and the state of its delivery."""
 
+    work_name = "webhook deliveries"
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event_id = models.UUIDField()

@@ -193,6 +193,7 @@ class StepQuerySet(models.QuerySet["RolloutStep"]):
 
 
 class RolloutStep(models.Model):
+    work_name = "steps of rollouts"
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="steps")
     arm = models.CharField(max_length=64)
     weight = models.PositiveIntegerField()

@@ -137,6 +137,7 @@ class Schedule(models.Model):
     It is about a resource, distinguished from a later one with the same id as in the log, or about a release.
     """
 
+    work_name = "schedules"
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32, blank=True)

@@ -71,7 +71,9 @@ def _fits(part: Part, value: Any) -> bool:
 def _show_part(part: Part, value: Any) -> Shown:
     if part.control == "rows":
         rows: list[Json] = [*(value or ()), *({} for _ in range(_SPARE))]
-        return [{one.name: _show_part(one, row.get(one.name)) for one in part.parts} for row in rows]
+        return [
+            {column.name: _show_part(column, row.get(column.name)) for column in part.parts} for row in rows
+        ]
     if value is None:
         return ""
     if part.control == "lines":
@@ -84,7 +86,7 @@ def _show_part(part: Part, value: Any) -> Shown:
 def _read(part: Part, control: Input, path: str, reading: Reading) -> Any:
     if part.control == "rows":
         reading.note(path, control)
-        known = {one.name: one for one in part.parts}
+        known = {column.name: column for column in part.parts}
         rows = (_read_all(known, row, path, Reading()) for row in control.rows)
         return [row for row in rows if row is not None] or None
     if part.control == "json":

@@ -7,7 +7,7 @@ its own table that become due.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -102,24 +102,28 @@ class Backlog(NamedTuple):
 
 def backlogs() -> list[Backlog]:
     """Return the backlog of each kind of work: rows with a `due_at`, in one statement for each table."""
-    return [
-        _backlog(model, names)
+    return [_backlog(kind, model) for kind, model in work_models().items()]
+
+
+def work_models() -> dict[str, type[models.Model]]:
+    """Return the models of work, which have a `due_at`, by name; `work_name` has the word for people."""
+    return {
+        str(model._meta.model_name): model
         for model in apps.get_models()
-        if "due_at" in (names := {field.name for field in model._meta.fields})
-        and not issubclass(model, PeriodicJob)
-    ]
+        if "due_at" in {field.name for field in model._meta.fields} and not issubclass(model, PeriodicJob)
+    }
 
 
-def _backlog(model: type[models.Model], names: Collection[str]) -> Backlog:
+def _backlog(kind: str, model: type[models.Model]) -> Backlog:
     is_due = Q(due_at__lte=Now())
-    is_leased = Q(leased_until__gt=Now()) if "leased_until" in names else Q(pk__in=[])
+    has_lease = "leased_until" in {field.name for field in model._meta.fields}
+    is_leased = Q(leased_until__gt=Now()) if has_lease else Q(pk__in=[])
     found = model._default_manager.filter(due_at__isnull=False).aggregate(
         due=Count("pk", filter=is_due & ~is_leased),
         leased=Count("pk", filter=is_leased),
         later=Count("pk", filter=~is_due & ~is_leased),
         oldest=Min("due_at", filter=is_due & ~is_leased),
     )
-    kind = str(model._meta.model_name)
     return Backlog(kind, found["due"], found["leased"], found["later"], seconds_since(found["oldest"]))
 
 

@@ -494,6 +494,7 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
 class Cell(DueWork):
     """One attempt of one item, with its result; in the order in which they run."""
 
+    work_name = "items of experiments"
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="cells")
     item_id = models.UUIDField()
     """The item; it may have been deleted with its dataset."""

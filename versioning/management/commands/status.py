@@ -14,17 +14,9 @@ from django.db import Error, connection
 from versioning import __version__
 from versioning.models import WorkerHeartbeat, events, replica, sealed_keys, storage
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
-from versioning.worker.jobs import backlogs, seconds_since
+from versioning.worker.jobs import backlogs, seconds_since, work_models
 
 _WIDTH: Final = 40
-_WORK: Final = {
-    "cell": "items of experiments",
-    "delivery": "webhook deliveries",
-    "mail": "mail",
-    "rolloutstep": "steps of rollouts",
-    "schedule": "schedules",
-}
-"""The kinds of work in words; another application's kind has its own name."""
 
 
 class Command(BaseCommand):
@@ -128,10 +120,11 @@ def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
     else:
         since = worker["silentSince"]
         yield "Worker", f"not running since {since}" if since else "has never run"
-    for kind, work in state["queues"].items():
+    for kind, model in work_models().items():
+        work = state["queues"][kind]
         waiting = f", oldest due for {work['oldestSeconds']} seconds" if work["due"] else ""
         yield (
-            f"Waiting {_WORK.get(kind, kind)}",
+            f"Waiting {getattr(model, 'work_name', kind)}",
             f"{work['due']} due, {work['leased']} in progress, {work['later']} later{waiting}",
         )
     yield "Fallback secret keys", str(state["fallbacks"])
