@@ -32,6 +32,7 @@ SPEAKING = (
 """The folders whose errors and warnings have codes."""
 NOT_SAID_BY_THE_API = {"error", "refused", "empty", "missed", "subject", "tool_not_mocked", "unchanged"}
 """Codes of a base class, the studio, commands and sign-in, and of problems and results in a response."""
+OWN_FOLDERS = ("capabilities/", "client/", "editor_project/", "studio/", "tests/", "versioning/")
 NOT_RUN_AT_MOST = 1 / 4
 TROUBLESHOOTING = "docs/guides/troubleshooting.md"
 BEFORE = {
@@ -189,6 +190,14 @@ def broken_links() -> Iterator[str]:
             yield f"{name(page)}: this address is kept for links from elsewhere; the page belongs on a shelf"
 
 
+def missing_modules() -> Iterator[str]:
+    """Report modules in backticks that do not exist."""
+    for page in PAGES:
+        for path in re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text()):
+            if path.startswith(OWN_FOLDERS) and not (ROOT / path).exists():
+                yield f"{name(page)}: there is no {path}"
+
+
 def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
     """Return whether the file exists, with such a heading."""
     found = page.parent / target if target else page
@@ -285,6 +294,7 @@ CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
     unexplained,
     outdated_sentences,
     broken_links,
+    missing_modules,
     wrong_blocks,
     wrong_installs,
     wrongly_typed_python,
