@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import capabilities.delivery
 import studio
+from tests.support.translations import APPS, ROOT
 from versioning.domain.kinds import KINDS
 
 STUDIO = Path(studio.__path__[0])
-FOLDERS = (STUDIO / "templates", STUDIO / "static", Path(capabilities.delivery.__path__[0]) / "templates")
+FOLDERS = (STUDIO / "static", *(ROOT / app / "templates" for app in APPS))
 NAMED = re.compile(r"material-symbols-outlined[^>]*>\s*(\w+)\s*<")
 """An icon in a template; what a script names, the tests in a browser see."""
 

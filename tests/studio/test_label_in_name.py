@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from django.utils import translation
 
-ROOT = Path(__file__).parents[2]
+from tests.support.translations import APPS, ROOT
+
 TEXT = r"{% translate \"([^\"]+)\"(?: context \"([^\"]+)\")? %}"
 NAMED = re.compile(
     r'<(?:a|button|summary)\b[^<>]*?aria-label="(?:{% blocktranslate[^%]*%}([^"]*?){% endblocktranslate %}|'
@@ -21,7 +21,7 @@ NAMED = re.compile(
 
 def controls() -> Iterator[tuple[str, str, str, str]]:
     """Yield the template, the name and the visible text of controls that have both, with its context."""
-    for path in sorted(ROOT.glob("*/templates/**/*.html")):
+    for path in sorted(path for app in APPS for path in (ROOT / app / "templates").rglob("*.html")):
         for match in NAMED.finditer(path.read_text()):
             named, plain, _context, shown, context = match.groups()
             yield path.name, re.sub(r"{{ (\w+) }}", r"%(\1)s", named or plain), shown, context or ""
