@@ -88,7 +88,7 @@ def _identity(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return the variables for which Django is set up; of the database, only which kind it is."""
     kind = environment["DATABASE_URL"].partition(":")[0]
     same = {name: environment[name] for name in _ONCE if name in environment}
-    none = {"DATABASE_URL": f"{kind}:///none", "SECRET_KEY": "none", "EDITOR_FRAMEWORK": ""}
+    none = {"DATABASE_URL": f"{kind}:////nowhere/none", "SECRET_KEY": "none", "EDITOR_FRAMEWORK": ""}
     return tuple({"DJANGO_SETTINGS_MODULE": "editor_project.settings", **same, **none}.items())
 
 

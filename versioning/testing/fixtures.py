@@ -48,7 +48,7 @@ def isolated_editor() -> Iterator[None]:
     from versioning.serving.followed_log import log  # noqa: PLC0415
 
     log.forget()
-    if not apps.is_installed("experiments"):
+    if not apps.is_installed("capabilities.rollouts"):
         yield
     else:
         from capabilities.rollouts.counting import RECORDER  # noqa: PLC0415
