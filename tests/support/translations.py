@@ -90,6 +90,10 @@ def _collect_here(top: Path) -> None:
                     *(part for name in IGNORED for part in ("--ignore", name)),
                 ]
             )
+            for catalog in Path().glob(f"locale/*/LC_MESSAGES/{domain}.po"):
+                # gettext marks the head of a new catalog as unfinished, and would leave it out of the compiled one.
+                text = catalog.read_text()
+                catalog.write_text(text.replace('#, fuzzy\nmsgid ""', 'msgid ""', 1))
 
 
 def compiled(top: Path = ROOT) -> dict[Path, bytes]:
@@ -112,3 +116,12 @@ if __name__ == "__main__":
     collect()
     for path, content in compiled().items():
         path.write_bytes(content)
+        catalog = path.with_suffix(".po")
+        statistics = subprocess.run(
+            ["msgfmt", "--statistics", "--output-file=/dev/null", catalog],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr
+        if "untranslated" in statistics or "fuzzy" in statistics:
+            print(f"{catalog.relative_to(ROOT)}: {statistics.strip()}")
