@@ -204,6 +204,7 @@ def problems(page: Page) -> dict[int, list[Any]]:
     found = {}
     for width in sorted((WIDE, MIDDLE, NARROWEST), key=lambda width: width != now):
         page.set_viewport_size({"width": width, "height": 900})
-        found[width] = flaws(page) if width == WIDE else [*page.evaluate(MISPLACED), *violations(page)]
+        found[width] = flaws(page) if width == WIDE else page.evaluate(MISPLACED)
+        found[width] += violations(page) if width == NARROWEST else []  # between them are parts of both
         found[width] += page.evaluate(SMALL) if width == NARROWEST else []
     return {width: flawed for width, flawed in found.items() if flawed}

@@ -266,7 +266,6 @@ def _live(cast: Cast) -> str:
     return str(cast.alice.get(AGENTS.url("writer")).body["activeVersionId"])
 
 
-@pytest.mark.database
 def test_no_way_to_publish_works_without_evidence(cast: Cast, draft: str, dataset: str) -> None:
     """Every door in every state; in Python and in the studio every way without evidence."""
     make_gate(cast.alice, dataset, agent=None)
