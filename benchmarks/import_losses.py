@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 from editor_client.transfer.importing.agents import model_from
-from editor_client.transfer.importing.collection import Collection, shown
+from editor_client.transfer.importing.collection import Collection, excerpt
 
 HEADED: Final = {".prompty": r"(?:---|\+\+\+)", ".prompt": "---"}
 """What stands before and after the head of a file, by the file's ending."""
@@ -108,7 +108,7 @@ class Account:
         return model is not None and (model["provider"], model["name"]) in self.models
 
     def _is_named(self, leaf: Leaf) -> bool:
-        value = shown(leaf.text).strip()
+        value = excerpt(leaf.text).strip()
         # The letters of a short value are in nearly every message: it has to stand there as a word.
         named = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)" if len(value) < SHORT else re.escape(value))
         for loss in self.losses:

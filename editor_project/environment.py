@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
@@ -18,6 +19,7 @@ _NUMBERS: Final = {int: "a whole number", float: "a number"}
 _NO: Final = frozenset({"", "off", "false", "no", "n", "0"})
 _OF_THE_CLIENT: Final = frozenset({"EDITOR_API_KEY", "EDITOR_URL"})
 """Variables of programs that call an editor, in the same environment."""
+_SECRET: Final = re.compile("KEY|SECRET|PASSWORD|TOKEN|OIDC")
 
 
 class Environment(environ.Env):
@@ -88,7 +90,7 @@ def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) ->
     known = {setting.name for setting in declared_settings()}
     return [
         Error(
-            f"{name} is {'set' if _may_be_secret(name) else repr(value)}, but there is no such setting.",
+            f"{name} is {'set' if _SECRET.search(name) else repr(value)}, but there is no such setting.",
             hint=" ".join(
                 f"Do you mean {close_match}?" for close_match in get_close_matches(name, known, n=1)
             )
@@ -98,7 +100,3 @@ def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) ->
         for name, value in sorted(environment.items())
         if name.startswith("EDITOR_") and name not in known | _OF_THE_CLIENT
     ]
-
-
-def _may_be_secret(name: str) -> bool:
-    return any(word in name for word in ("KEY", "SECRET", "PASSWORD", "TOKEN", "OIDC"))

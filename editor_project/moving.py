@@ -8,8 +8,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -59,7 +57,10 @@ def move() -> list[Table]:
     target.execute_wrappers.clear()  # the log that is moved must not change
     moved = moved_models()
     with transaction.atomic(using=TARGET):
-        with _one_moment():
+        with transaction.atomic():  # a consistent state of the source
+            if connection.vendor == "postgresql":  # on SQLite, only this transaction may write
+                with connection.cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             position = events.position()
             refuse_if_in_use()
             with target.cursor() as cursor:  # removes rows made by `migrate`
@@ -68,23 +69,20 @@ def move() -> list[Table]:
             for model in moved:
                 _copy(model)
             target.check_constraints([model._meta.db_table for model in moved])
-            tables = [_compare_tables(model) for model in moved]
+            tables = []
+            for model in moved:
+                here, there = (_digest_table(model, alias) for alias in (DEFAULT_DB_ALIAS, TARGET))
+                if here != there:
+                    raise Refused(
+                        f"{here.name} differs: {here.rows} rows here, {there.rows} there. Nothing was moved."
+                    )
+                tables.append(here)
         for statement in target.ops.sequence_reset_sql(no_style(), moved):
             with target.cursor() as cursor:
                 cursor.execute(statement)
         if events.position() != position:
             raise Refused("The installation was changed during the move: stop it, and move again.")
     return tables
-
-
-@contextmanager
-def _one_moment() -> Iterator[None]:
-    """Read a consistent state of the source."""
-    with transaction.atomic():
-        if connection.vendor == "postgresql":  # on SQLite, only this transaction may write
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        yield
 
 
 def refuse_if_in_use() -> None:
@@ -112,14 +110,6 @@ def _copy(model: type[models.Model]) -> None:
             query = sql.InsertQuery(model)
             query.insert_values(fields, some[begin : begin + size], raw=True)
             query.get_compiler(TARGET).execute_sql()
-
-
-def _compare_tables(model: type[models.Model]) -> Table:
-    here, there = (_digest_table(model, alias) for alias in (DEFAULT_DB_ALIAS, TARGET))
-    name = model._meta.db_table
-    if here != there:
-        raise Refused(f"{name} differs: {here.rows} rows here, {there.rows} there. Nothing was moved.")
-    return here
 
 
 def _digest_table(model: type[models.Model], alias: str) -> Table:

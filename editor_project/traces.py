@@ -39,7 +39,7 @@ class _Open:
         self._span = span
 
     def set(self, attributes: Attributes) -> None:
-        self._span.set_attributes(_given(attributes))
+        self._span.set_attributes(_without_none(attributes))
         if (attributes.get("http.response.status_code") or 0) >= _FAILED:
             self.fail(str(attributes["http.response.status_code"]))
 
@@ -72,7 +72,7 @@ class OpenTelemetryTracer:
             name,
             context=None if caller is None else self._propagate.extract(caller),
             kind=self._kinds[kind],
-            attributes=_given(attributes),
+            attributes=_without_none(attributes),
             record_exception=False,
             set_status_on_exception=False,
         ) as opened:
@@ -111,7 +111,7 @@ class OpenTelemetryTracer:
     @contextmanager
     def describing(self, attributes: Attributes) -> Iterator[None]:
         """Add attributes to the spans about models and tools within a block."""
-        token = _described.set(_given(attributes))
+        token = _described.set(_without_none(attributes))
         try:
             yield
         finally:
@@ -229,5 +229,5 @@ def check(**_options: Any) -> list[CheckMessage]:
     ]
 
 
-def _given(attributes: Attributes) -> dict[str, Any]:
+def _without_none(attributes: Attributes) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}

@@ -120,7 +120,7 @@ class Rollout(models.Model):
 
     @property
     def placed_arms(self) -> list[Arm]:
-        return [Arm.stored(arm) for arm in self.arms]
+        return [Arm.from_stored(arm) for arm in self.arms]
 
     @property
     def rule(self) -> dict[str, Any]:

@@ -131,7 +131,10 @@ class BaseClient(
         rights = Rights(self._root, api_key)
         disk = None if cache_dir is None else DiskCache(Path(cache_dir), rights.key_digest)
         self._clock = clock
-        self._flows = Flows(rights, policy, disk, clock, _hint(url, api_prefix))
+        prefix, hint = api_prefix.strip("/"), ""
+        if prefix and url.rstrip("/").endswith(f"/{prefix}"):  # then nothing is found
+            hint = f"The client's url ends in /{prefix}, which api_prefix adds: remove it from the url."
+        self._flows = Flows(rights, policy, disk, clock, hint)
         self._start()
 
     @classmethod
@@ -242,14 +245,6 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
 @lru_cache(maxsize=1024)
 def _after_the_path(query: Query) -> str:
     return f"?{urlencode(query)}" if query else ""
-
-
-def _hint(url: str, api_prefix: str) -> str:
-    """Return the likely cause if nothing is found; empty if unknown."""
-    prefix = api_prefix.strip("/")
-    if not prefix or not url.rstrip("/").endswith(f"/{prefix}"):
-        return ""
-    return f"The client's url ends in /{prefix}, which api_prefix adds: remove it from the url."
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -127,7 +127,7 @@ class Call(Generic[T_co]):
         `about` sets other attributes of the call. Raises `ValidationFailed` for a body that JSON cannot
         represent.
         """
-        content = None if body is None else encoded(body)
+        content = None if body is None else encode_json(body)
         return cls(request=Request(method, path, query, content, entity_tag(base)), read=read, **about)
 
 
@@ -169,13 +169,13 @@ def segment(field: str, text: str) -> str:
 def query(**parameters: Any) -> Query:
     """Return the given parameters, with their JSON names and as text."""
     return tuple(
-        (camel(name), value if isinstance(value, str) else encoded(value, "query").decode())
+        (camel(name), value if isinstance(value, str) else encode_json(value, "query").decode())
         for name, value in parameters.items()
         if value is not None
     )
 
 
-def encoded(body: Any, field: str = "body") -> bytes:
+def encode_json(body: Any, field: str = "body") -> bytes:
     """Return the JSON of a value; raises `ValidationFailed` for values that JSON cannot represent."""
     try:
         return canonical.dump(body).encode()
@@ -196,14 +196,14 @@ def context_query(request_context: Mapping[str, Any] | None) -> Query:
     """Return a request context as a query parameter; equal contexts give the same text."""
     if request_context is None:
         return ()
-    return ((CONTEXT, base64.b64encode(encoded_context(request_context)).decode()),)
+    return ((CONTEXT, base64.b64encode(encode_context(request_context)).decode()),)
 
 
-def encoded_context(request_context: Mapping[str, Any]) -> bytes:
+def encode_context(request_context: Mapping[str, Any]) -> bytes:
     """Return the JSON of a request context; raises `ValidationFailed` for anything else."""
     if not isinstance(request_context, Mapping):
         raise ValidationFailed.field(CONTEXT, NO_OBJECT)
-    return encoded(request_context, CONTEXT)
+    return encode_json(request_context, CONTEXT)
 
 
 def text(answer: Answer) -> str:

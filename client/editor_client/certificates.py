@@ -12,11 +12,11 @@ def ssl_context() -> ssl.SSLContext:
 
     They are made once for each value of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which name other authorities.
     """
-    return _made(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return _make_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @cache
-def _made(*named: str | None) -> ssl.SSLContext:
+def _make_context(*named: str | None) -> ssl.SSLContext:
     import httpx2  # noqa: PLC0415  a process may connect to nothing
 
     return httpx2.create_ssl_context()

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from editor_client.errors import CannotEvaluate
 from editor_client.shared import canonical
-from editor_client.shared.clipping import brief, clipped
+from editor_client.shared.clipping import brief, clip
 from editor_client.shared.conditions import same_value
 from editor_client.shared.errors import Issue
 
@@ -69,7 +69,7 @@ def refusals(schema: Mapping[str, Any], context: Mapping[str, Any]) -> list[Issu
     values = {name: value for name, value in context.items() if knows_versions or name != "versions"}
     problems = islice(_Check(root).problems(root, brief(values), ()), MAX_ISSUES)
     return [
-        Issue(".".join([_FIELD, *map(str, path)]), clipped(message, _LONGEST_MESSAGE))
+        Issue(".".join([_FIELD, *map(str, path)]), clip(message, _LONGEST_MESSAGE))
         for path, message in problems
     ]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from editor_client.calls import encoded_context
+from editor_client.calls import encode_context
 from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate, ValidationFailed
 from editor_client.shared import canonical
@@ -55,7 +55,7 @@ def evaluated_agent(
 ) -> dict[str, Any]:
     """Return the result of `evaluate`; raises the server's own `Invalid`."""
     # In the form that the server receives: JSON types with ordered keys.
-    context = canonical.parse(encoded_context(request_context), field=PARAMETER)
+    context = canonical.parse(encode_context(request_context), field=PARAMETER)
     return answer_in({**_ABSENT, **parts}, context, partial(_context_notices, offline=offline))
 
 

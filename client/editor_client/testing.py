@@ -41,7 +41,7 @@ __all__ = ["FakeEditor"]
 
 Json = dict[str, Any]
 Body = Mapping[str, Any]
-AnyKind = Kind[Any, Any, Any, Any, Any]
+AnyKind = Kind[Any, Any, Any, Any]
 Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """Returns the text of a run's answer, given an agent as in `GET /agents/:id` and the body of the run."""
 SUMS: Final = ("runs", "errors", "inputTokens", "outputTokens", "milliseconds")
@@ -236,7 +236,7 @@ class Editor:
             raise not_found()
         return self.resources[slug, resource_id]
 
-    def named(self, reference: Body) -> Resource:
+    def resolve(self, reference: Body) -> Resource:
         """Return the resource that a body or a query names; raises `Refused` if there is none."""
         return self.find(*members(reference, "kind", "id"))
 
@@ -419,24 +419,24 @@ def answer_request(editor: Editor, request: Request) -> Answer:
             return _answer_rollout(editor, request, rollout_id, rest)
         case "POST", "usage":
             about, version_id, _ = members(request.body, "resource", "versionId", "runs", more=("arm", *SUMS))
-            resource = editor.named(about)
+            resource = editor.resolve(about)
             if version_id is not None:
                 resource.version(version_id)
             editor.count(resource, version_id, request.body.get("arm"), request.body)
             return Answer({"success": True, "message": "The usage is counted."}, status=201)
         case "GET", "usage":
-            resource = editor.named(request.take("kind", "id"))
+            resource = editor.resolve(request.take("kind", "id"))
             numbers = {version.id: version.number for version in resource.versions}
             rows = [{"versionNumber": numbers.get(row["versionId"]), **row} for row in resource.usage]
             return Answer({"usage": [{**row, "cost": None} for row in rows]})
         case "POST", "feedback":
             return _give_feedback(editor, request)
         case "GET", "feedback":
-            rows = editor.named(request.take("kind", "id")).feedback
+            rows = editor.resolve(request.take("kind", "id")).feedback
             filters = request.take("versionId", "name").items()
             return request.page("feedback", [row for row in rows if filters <= row.items()])
         case "GET", "feedback", "summary":
-            rows = editor.named(request.take("kind", "id")).feedback
+            rows = editor.resolve(request.take("kind", "id")).feedback
             facts = ((row["versionId"], row["arm"], row["name"], row["value"]) for row in rows)
             sums = sum_feedback(
                 (version or "", arm or "", name, value) for version, arm, name, value in facts
@@ -703,7 +703,7 @@ def _start_rollout(editor: Editor, request: Request) -> Answer:
     body = request.body
     bypasses = ("bypassReview", "bypassEvaluation")
     reference, path, _ = members(body, "resource", "bucketBy", "arms", more=bypasses)
-    resource = editor.named(reference)
+    resource = editor.resolve(reference)
     editor.refuse_running(resource, {}, "first")
     refuse_path("bucketBy", path)
     arms, versions = _build_arms(body), {version.id: version for version in resource.versions}
@@ -767,7 +767,7 @@ def _give_feedback(editor: Editor, request: Request) -> Answer:
     row = {**own, **request.body}
     reference = row.pop("resource", None)
     if row["runId"] is None:
-        resource = editor.named(*members(request.body, "resource"))
+        resource = editor.resolve(*members(request.body, "resource"))
     elif row["runId"] not in editor.served:
         raise not_found()
     else:

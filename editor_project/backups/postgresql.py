@@ -103,7 +103,7 @@ def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
 def _check() -> None:
     deadline = time.monotonic() + _ENDING
     with psycopg.connect(_address(with_password=True)) as database:
-        while (others := _count(database)) and time.monotonic() < deadline:
+        while (others := database.execute(_OTHERS).fetchall()[0][0]) and time.monotonic() < deadline:
             time.sleep(0.1)
             database.rollback()
         if others:
@@ -111,11 +111,6 @@ def _check() -> None:
         tables = {name for (name,) in database.execute(_TABLES)}
     if tables and "versioning_agent" not in tables:
         raise Unusable("The database belongs to another program and was not changed.")
-
-
-def _count(database: psycopg.Connection[Any]) -> int:
-    row = database.execute(_OTHERS).fetchone()
-    return int(row[0]) if row else 0
 
 
 def _address(*, with_password: bool) -> str:

@@ -112,26 +112,30 @@ class CachedReads:
         asked_headers = map(headers.get, self._headers)
         asked = Asked.of(scope["scheme"].encode(), b"", scope["query_string"], asked_headers, path)
         request_id = request_id_for(headers.get(b"x-request-id", b"").decode("latin-1"))
-        trace = _trace_headers(headers) if telemetry.is_traced() else {}
+        trace = {}
+        if telemetry.is_traced():
+            trace = {
+                name: headers[header].decode("latin-1")
+                for name in TRACE_HEADERS
+                if (header := name.encode()) in headers
+            }
         return Read(watcher, scope, asked, key, request_id, begun, trace)
 
     def _answer_all(self) -> None:
         """Answer the waiting requests, until there are none."""
         left: list[Read] = []
-        while waiting := self._next():
+        while True:
+            with self._lock:
+                waiting, self._waiting = self._waiting, []
+                self._is_answering = bool(waiting)
+            if not waiting:  # the next thread answers
+                break
             self._hand_on(left)
             left = self._answer(waiting)
             self._hand_on(left[1:])
             left = left[:1]
         for read in left:  # this thread has nothing else to do
             self._answer_anew(read)
-
-    def _next(self) -> list[Waiting]:
-        """Return the waiting requests; if there are none, the next thread answers."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
-            self._is_answering = bool(waiting)
-        return waiting
 
     def _answer(self, waiting: Sequence[Waiting]) -> list[Read]:
         """Answer the requests whose cached answers are valid; return the others."""
@@ -212,11 +216,6 @@ def _log(answers: Sequence[tuple[Read, CachedResponse]]) -> None:
     if telemetry.is_traced():
         for read, found in answers:
             telemetry.answered("GET", found.path, found.status, now - read.begun, read.trace)
-
-
-def _trace_headers(headers: dict[bytes, bytes]) -> dict[str, str]:
-    found = {name: headers.get(name.encode()) for name in TRACE_HEADERS}
-    return {name: value.decode("latin-1") for name, value in found.items() if value is not None}
 
 
 def _send(read: Read, found: CachedResponse) -> None:

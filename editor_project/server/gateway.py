@@ -216,7 +216,7 @@ class Gateway:
                 if gone.done():
                     return
                 message = {"type": "http.response.body", "body": part, "more_body": True}
-                asyncio.run_coroutine_threadsafe(_sent(proto.send(message)), self._loop).result()
+                asyncio.run_coroutine_threadsafe(_finish(proto.send(message)), self._loop).result()
             proto.send({"type": "http.response.body", "body": b""})
         except Exception:
             logger.exception("a stream broke off")
@@ -310,7 +310,7 @@ def _encode_name(name: str) -> bytes:
     return name.encode("latin-1")
 
 
-async def _sent(sending: Any) -> None:
+async def _finish(sending: Any) -> None:
     await sending
 
 

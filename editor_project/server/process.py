@@ -32,7 +32,7 @@ def run(
 ) -> None:
     """Run workers on an address until a signal stops this process; raises `CommandError` if it cannot begin.
 
-    `pinned` is passed to `Processors.found`, `backpressure` is the number of connections that each worker
+    `pinned` is passed to `Processors.detect`, `backpressure` is the number of connections that each worker
     accepts. The context manager `background` is entered when everything else is ready.
     """
     try:
@@ -46,7 +46,7 @@ def run(
         os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
         # Workers are spawned and read the settings by this name.
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
-        processors = Processors.found(pinned)
+        processors = Processors.detect(pinned)
         server = Granian(
             "editor_project.wsgi:application",  # checked by granian; a worker loads its application itself
             address=address,

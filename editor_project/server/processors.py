@@ -42,7 +42,7 @@ class Processors:
         self._busy: Busy = {}
 
     @classmethod
-    def found(cls, wish: str) -> Processors:
+    def detect(cls, wish: str) -> Processors:
         """Return the processors of this machine, the least busy first.
 
         `wish` is `on`, `off` or `auto`, which does not bind a process that is restricted to a part of the

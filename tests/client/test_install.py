@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import editor_client
 import pytest
-from editor_client.manage import stored
+from editor_client.manage import shapes
 from editor_client.manage.records import snapshot_names
 from editor_client.result import camel
 
@@ -136,10 +136,10 @@ def test_client_and_service_are_released_together() -> None:
 @pytest.mark.parametrize(
     ("result", "taken", "schema"),
     [
-        (stored.AgentFields, stored.AgentArguments, AGENT.schema),
+        (shapes.AgentFields, shapes.AgentArguments, AGENT.schema),
         (
-            stored.PromptBlockFields,
-            stored.PromptBlockArguments,
+            shapes.PromptBlockFields,
+            shapes.PromptBlockArguments,
             PROMPT_BLOCK.schema,
         ),
     ],

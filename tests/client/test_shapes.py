@@ -23,7 +23,7 @@ from tests.support.openapi import DATASETS, EXPERIMENTS, ROUTES, operations
 Schema = dict[str, Any]
 
 
-def _of_a_kind(kind: Kind[Any, Any, Any, Any, Any]) -> dict[str, Any]:
+def _of_a_kind(kind: Kind[Any, Any, Any, Any]) -> dict[str, Any]:
     found = {
         "GET {}": kind.page,
         "POST {}": kind.record,
@@ -53,7 +53,7 @@ def _of_a_kind(kind: Kind[Any, Any, Any, Any, Any]) -> dict[str, Any]:
 RESULTS: dict[str, Any] = {
     **{route: result for kind in KINDS.values() for route, result in _of_a_kind(kind).items()},
     "GET /stored/scorers/{}/dependents": stored.ScorerDependents,
-    "POST /stored/scorers/{}/try": stored.ScorerOutcome,
+    "POST /stored/scorers/{}/try": shapes.ScorerOutcome,
     "POST /stored/agents/preview-instructions": agents.Preview,
     "GET /agents": dict[str, agents.ServedAgent],
     "GET /agents/{}": agents.ServedAgent,

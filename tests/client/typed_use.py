@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, assert_type
 
 from editor_client import AsyncClient, Client
-from editor_client.manage.shapes import ReleaseRecord
-from editor_client.manage.stored import AgentPage, AgentRecord, AgentVersion, PromptBlockRecord, StoredAgent
+from editor_client.manage.shapes import AgentPage, AgentRecord, AgentVersion, PromptBlockRecord, ReleaseRecord
+from editor_client.manage.stored import StoredAgent
 from editor_client.reads.agents import Agent, ServedAgent
 from editor_client.reads.feed import LogEvent
 from editor_client.reads.streams import Event

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from editor_client.shared.ids import slug
-from editor_client.transfer.importing.collection import make_id, shown
+from editor_client.transfer.importing.collection import excerpt, make_id
 from editor_client.transfer.importing.formats.table import collect
 
 from tests.importing.conftest import Desk, actions, losses
@@ -251,9 +251,9 @@ def test_credentials_are_left_out_wherever_they_stand(desk: Desk) -> None:
 
 def test_names_are_cut_between_characters(desk: Desk) -> None:
     family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
-    assert shown(f"a{family * 30}").removesuffix("…") == "a" + family * 23
-    assert shown("न्\u200dय\n") == "न्\u200dय\\n"
-    assert shown("a\u202eb") == "a\\u202eb"
+    assert excerpt(f"a{family * 30}").removesuffix("…") == "a" + family * 23
+    assert excerpt("न्\u200dय\n") == "न्\u200dय\\n"
+    assert excerpt("a\u202eb") == "a\\u202eb"
     grader = {"type": "score_model", "name": f"{'x' * 59}किस", "model": "gpt-4o", "input": []}
     eval_file = desk.write("cut.json", {"name": "cut", "testing_criteria": [grader]})
     places = str(desk.plan("openai-evals", eval_file)["losses"])

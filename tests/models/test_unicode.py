@@ -153,7 +153,7 @@ def test_texts_are_cut_between_clusters() -> None:
             assert graphemes.boundary_before(text, limit) == end
             assert graphemes.clip(text, limit) == text[: end or limit]
             assert graphemes.boundary_after(text, limit) in places
-            assert len(clipping.clipped(text, limit)) in places or len(parts[0]) > limit
+            assert len(clipping.clip(text, limit)) in places or len(parts[0]) > limit
 
 
 @given(TEXTS, st.integers(0, 60))
@@ -165,7 +165,7 @@ def test_any_text_is_cut_between_clusters(text: str, limit: int) -> None:
     first = len(graphemes.clusters(text)[0]) if text else 0
     for cut in (shortened(text, limit).removesuffix("…"), PageBudget(characters=limit).take(text)):
         assert len(cut) in places or first > limit
-    assert len(clipping.clipped(text, limit)) in places or first > limit or limit == 0
+    assert len(clipping.clip(text, limit)) in places or first > limit or limit == 0
 
 
 @given(TEXTS, TEXTS)

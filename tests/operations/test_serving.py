@@ -156,8 +156,8 @@ def in_a_part_of_the_machine(question: Callable[[], object]) -> object:
 def test_workers_of_a_process_limited_to_some_processors_stay_unbound() -> None:
     if os.cpu_count() == 1:
         pytest.skip("This machine has one processor, which has no parts.")
-    assert in_a_part_of_the_machine(lambda: Processors.found("auto").order) == []
-    assert in_a_part_of_the_machine(lambda: Processors.found("on").order) == [min(os.sched_getaffinity(0))]
+    assert in_a_part_of_the_machine(lambda: Processors.detect("auto").order) == []
+    assert in_a_part_of_the_machine(lambda: Processors.detect("on").order) == [min(os.sched_getaffinity(0))]
 
 
 @LINUX

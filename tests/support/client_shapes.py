@@ -18,6 +18,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from editor_client.manage import records
+from editor_client.result import members
 from pydantic.alias_generators import to_snake
 from ruff import find_ruff_bin
 
@@ -27,7 +29,25 @@ from tests.support.service import ROOT
 Schema = dict[str, Any]
 
 FILE: Final = ROOT / "client/editor_client/manage/shapes.py"
+KINDS: Final = {
+    "Agent": ("an agent", "Shared"),
+    "PromptBlock": ("a prompt block", "Shared"),
+    "Scorer": ("a scorer", "Named"),
+}
+"""The kinds of resource, and the snapshot fields that they have by hand."""
+OF_A_KIND: Final = {
+    "Record": "Record",
+    "VersionRecord": "Version",
+    "Page": "Page",
+    "VersionPage": "VersionPage",
+    "Comparison": "Comparison",
+}
+"""The answers that each kind has."""
 RECORDS: Final = {
+    **{kind + schema: kind + own for kind in KINDS for schema, own in OF_A_KIND.items()},
+    "ScorerProblem": "ScorerFault",
+    "NotScorableAnswer": "NotScorable",
+    "ScorerOutcome": "ScorerOutcome",
     "WorkspaceAnswer": "WorkspaceRecord",
     "WorkspacePage": "WorkspacePage",
     "MemberAnswer": "Member",
@@ -93,12 +113,6 @@ RECORDS: Final = {
     "DeliveryPage": "DeliveryPage",
 }
 """The schemas of answers, each behind those that it names."""
-SNAPSHOTS: Final = {
-    "Agent": ("an agent", "Shared"),
-    "PromptBlock": ("a prompt block", "Shared"),
-    "Scorer": ("a scorer", "Named"),
-}
-"""The kinds of resource, and the fields that they have by hand."""
 SHARED: Final = {"name", "description", "requestContextSchema"}
 """The fields that snapshots of several kinds have."""
 BASES: Final = {
@@ -110,6 +124,7 @@ BASES: Final = {
     "RevokedKey": "Success",
     "Revert": "ReleaseRecord",
     "SentEvent": "LogEvent",
+    **{f"{kind}{own}": f"{own}, {kind}Fields" for kind in KINDS for own in ("Record", "Version")},
 }
 """What else than `Result` an answer is: it has the members of that."""
 IDS: Final = {"KeyRecord": "prefix", "Member": "username", "ServiceAccount": "username"}
@@ -121,7 +136,12 @@ SECRETS: Final = {
     ("RotatedSecret", "secret"),
 }
 """Members that no `repr` shows."""
-ABSENT: Final = {("ItemRecord", "groundTruth"), ("RevokedKey", "schedules"), ("ScheduleRecord", "problems")}
+ABSENT: Final = {
+    ("AgentRecord", "visibility"),
+    ("ItemRecord", "groundTruth"),
+    ("RevokedKey", "schedules"),
+    ("ScheduleRecord", "problems"),
+}
 """Members that earlier servers do not answer with."""
 RENAMED: Final = {
     ("ItemPage", "items"): "item_records",
@@ -145,6 +165,7 @@ ARGUMENTS: Final = {
     "ReviewArguments": ("ReviewCreate", {"resource"}),
     "ReviewChanges": ("ReviewUpdate", set[str]()),
     "ScheduleTimes": ("ScheduleUpdate", set[str]()),
+    "Tried": ("ScorerTry", {"input", "output"}),
     "WebhookArguments": ("WebhookCreate", {"workspaceId"}),
     "WebhookChanges": ("WebhookUpdate", set[str]()),
 }
@@ -161,6 +182,7 @@ FILTERS: Final = {
     "WebhookFilters": "GET /webhooks",
 }
 KNOWN: Final = {
+    "Diff": "Diff",
     "GateRule": "Mapping[str, Any]",
     "NamedResource": "Reference",
     "NoticeAnswer": "Notice",
@@ -197,11 +219,14 @@ from editor_client.calls import ResourceKind
 from editor_client.manage.records import (
     Blocks,
     Conditional,
+    Diff,
     Instructions,
     NamedArguments,
     NamedFields,
+    Record,
     SharedArguments,
     SharedFields,
+    Version,
 )
 from editor_client.methods import Page, Paging
 from editor_client.reads.feed import LogEvent, Reference
@@ -228,7 +253,7 @@ class Shapes:
 
     def _snapshots(self) -> Iterator[str]:
         """Yield the fields of the snapshots of agents and prompt blocks, as results and as arguments."""
-        for kind, (noun, shared) in SNAPSHOTS.items():
+        for kind, (noun, shared) in KINDS.items():
             snapshot = self._schemas[f"{kind}ToExport"]["properties"].keys() - SHARED
             members = self._schemas[f"{kind}Update"]["properties"].items()
             own = [(key, value) for key, value in members if key in snapshot]
@@ -247,7 +272,7 @@ class Shapes:
             schema = self._schemas[name]
             base = BASES.get(own, "Result")
             parent = {python: name for name, python in RECORDS.items()}.get(base, base)
-            inherited = self._schemas.get(parent, {}).get("properties", {})
+            inherited = {*self._schemas.get(parent, {}).get("properties", {}), *self._of_a_kind(base)}
             properties = {key: value for key, value in schema["properties"].items() if key not in inherited}
             if own == "SentEvent":
                 properties = {"position": properties["position"]}
@@ -267,6 +292,13 @@ class Shapes:
                 ]
             yield _indented(lines)
 
+    def _of_a_kind(self, bases: str) -> Iterator[str]:
+        """Yield the members that a record or a version has by hand, and those of its snapshot."""
+        by_hand, _, snapshot = bases.partition(", ")
+        if snapshot:
+            yield from (member.json_name for member in members(getattr(records, by_hand)))
+            yield from self._schemas[f"{snapshot.removesuffix('Fields')}ToExport"]["properties"]
+
     def _member(self, own: str, key: str, value: Schema, *, required: bool) -> Iterator[str]:
         kind = self._type(value)
         default = ""
@@ -276,6 +308,7 @@ class Shapes:
             default = " = None"
         elif not required or (own, key) in ABSENT:
             default = " = ()" if kind.startswith("tuple") else " = None"
+            kind += "" if kind.startswith(("Any", "tuple")) else " | None"
         if (own, key) in RENAMED:
             absent = "default=None, " if default else ""
             default = f' = field({absent}metadata={{"json_name": "{key}"}})'

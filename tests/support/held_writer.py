@@ -79,7 +79,7 @@ def _holding(folder: Path) -> Iterator[None]:
 
     def begin(database: DatabaseWrapper, **how: bool) -> bool:
         hold()
-        return _begun(database, **how)
+        return _try_begin(database, **how)
 
     def execute_last(execute: Callable[..., Any], statement: str, *rest: Any) -> Any:
         if statement.startswith(LAST):
@@ -87,14 +87,14 @@ def _holding(folder: Path) -> Iterator[None]:
         return execute(statement, *rest)
 
     if connection.vendor == "sqlite":
-        with patch.object(DatabaseWrapper, "_begun", begin):
+        with patch.object(DatabaseWrapper, "_try_begin", begin):
             yield
     else:
         with connection.execute_wrapper(execute_last):
             yield
 
 
-_begun = DatabaseWrapper._begun
+_try_begin = DatabaseWrapper._try_begin
 
 
 def _wait(condition: Callable[[], bool]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
-from editor_client.shared.agents import UNRESOLVED, unresolved
+from editor_client.shared.agents import UNRESOLVED, find_unresolved
 from editor_client.shared.conditions import Evaluation
 
 from versioning.domain.access import APPLICATION, Caller
@@ -97,7 +97,7 @@ def collect_notices(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
 
 def unresolved_in(agents: Iterable[ResolvedAgent]) -> Iterator[Notice]:
     """Yield one notice about all unresolved placeholders of these agents."""
-    for notice in unresolved(block for served in agents for block in served.blocks):
+    for notice in find_unresolved(block for served in agents for block in served.blocks):
         yield Notice(*notice)
 
 

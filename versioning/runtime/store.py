@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
-from editor_client.shared.agents import unresolved
+from editor_client.shared.agents import find_unresolved
 from editor_client.shared.conditions import Evaluation, choose
 from editor_client.shared.instructions import assemble
 
@@ -227,7 +227,7 @@ def as_code(
                 for report in reports
                 if report.reason == "missing"
             ),
-            *(Notice(*notice) for notice in unresolved(reports)),
+            *(Notice(*notice) for notice in find_unresolved(reports)),
         ),
         blocks=tuple(reports),
     )

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, Final, cast
 from uuid import UUID
 
-from editor_client.shared.agents import evaluate_agent, left_out, unresolved
+from editor_client.shared.agents import evaluate_agent, find_unresolved, left_out
 from editor_client.shared.conditions import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
@@ -206,7 +206,7 @@ def _built(
         fallback=candidate.fallback,
         warnings=(
             *(Notice(*notice) for notice in left_out(agent.blocks)),
-            *(Notice(*notice) for notice in unresolved(agent.blocks)),
+            *(Notice(*notice) for notice in find_unresolved(agent.blocks)),
             *context_notices(config.get(SCHEMA_FIELD), evaluation),
         ),
         blocks=tuple(agent.blocks),

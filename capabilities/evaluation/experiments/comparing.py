@@ -111,7 +111,7 @@ def read_run(
     }
     scores = _scores(experiment, cells or {})
     for scorer_id in sorted(scores.keys() - yardsticks.keys()):
-        yardsticks[scorer_id] = Yardstick.sent(scorer_id)
+        yardsticks[scorer_id] = Yardstick.for_sent_scores(scorer_id)
     for of_scorer in (scores.setdefault(scorer_id, {}) for scorer_id in yardsticks):
         for item_id, item in items.items():
             if item.failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, ResourceKind, query, reading, segment, text
@@ -391,7 +392,10 @@ def _build_result(
     function: Evaluated, scorers: Sequence[Scorer], item: ItemRecord
 ) -> Generator[Step, Step, dict[str, Any]]:
     """Return the result of an item: the output with its scores, or an error."""
-    more = {"request_context": item.request_context or {}} if _takes_context(function) else {}
+    more = {}
+    with suppress(TypeError, ValueError):  # some callables have no signature
+        if "request_context" in inspect.signature(function).parameters:
+            more["request_context"] = item.request_context or {}
     answer = yield Step(function, item.input, **more)
     if answer.error is not None:
         return {"error": {"message": answer.error}}
@@ -403,13 +407,6 @@ def _build_result(
             return {"error": {"message": f"The scorer {_name(scorer)!r} raised {score.error}"}}
         scores.append({"scorerId": _name(scorer), "score": float(score.value)})
     return {"output": answer.value, **({"scores": scores} if scores else {})}
-
-
-def _takes_context(function: Evaluated) -> bool:
-    try:
-        return "request_context" in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 def _name(function: Callable[..., Any]) -> str:

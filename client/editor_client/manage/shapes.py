@@ -11,11 +11,14 @@ from editor_client.calls import ResourceKind
 from editor_client.manage.records import (
     Blocks,
     Conditional,
+    Diff,
     Instructions,
     NamedArguments,
     NamedFields,
+    Record,
     SharedArguments,
     SharedFields,
+    Version,
 )
 from editor_client.methods import Page, Paging
 from editor_client.reads.feed import LogEvent, Reference
@@ -33,6 +36,7 @@ RolloutState = Literal["running", "stopped", "completed"]
 ScheduleAction = Literal["publish", "unpublish"]
 ScheduleState = Literal["scheduled", "done", "failed", "cancelled", "missed"]
 VerdictValue = Literal["approve", "requestChanges", "withdraw"]
+Visibility = Literal["private", "public"]
 
 
 class AgentFields(SharedFields):
@@ -119,6 +123,122 @@ class ScorerArguments(NamedArguments, total=False):
     applies_if: Mapping[str, Any] | None
     default_sampling: Mapping[str, Any] | None
     preset_config: Mapping[str, Any] | None
+
+
+class AgentRecord(Record, AgentFields):
+    """A stored agent."""
+
+    visibility: Visibility | None = None
+
+
+class AgentVersion(Version, AgentFields):
+    """A version of an agent."""
+
+    agent_id: str
+
+
+class AgentPage(Page[AgentRecord]):
+    """A page of stored agents."""
+
+    agents: tuple[AgentRecord, ...]
+
+
+class AgentVersionPage(Page[AgentVersion]):
+    """A page of versions of an agent."""
+
+    versions: tuple[AgentVersion, ...]
+
+
+class AgentComparison(Result):
+    """Two versions of an agent."""
+
+    diffs: tuple[Diff, ...]
+    from_version: AgentVersion
+    to_version: AgentVersion
+
+
+class PromptBlockRecord(Record, PromptBlockFields):
+    """A prompt block."""
+
+
+class PromptBlockVersion(Version, PromptBlockFields):
+    """A version of a prompt block."""
+
+    block_id: str
+
+
+class PromptBlockPage(Page[PromptBlockRecord]):
+    """A page of prompt blocks."""
+
+    prompt_blocks: tuple[PromptBlockRecord, ...]
+
+
+class PromptBlockVersionPage(Page[PromptBlockVersion]):
+    """A page of versions of a prompt block."""
+
+    versions: tuple[PromptBlockVersion, ...]
+
+
+class PromptBlockComparison(Result):
+    """Two versions of a prompt block."""
+
+    diffs: tuple[Diff, ...]
+    from_version: PromptBlockVersion
+    to_version: PromptBlockVersion
+
+
+class ScorerRecord(Record, ScorerFields):
+    """A scorer."""
+
+
+class ScorerVersion(Version, ScorerFields):
+    """A version of a scorer."""
+
+    scorer_definition_id: str
+
+
+class ScorerPage(Page[ScorerRecord]):
+    """A page of scorers."""
+
+    scorer_definitions: tuple[ScorerRecord, ...]
+
+
+class ScorerVersionPage(Page[ScorerVersion]):
+    """A page of versions of a scorer."""
+
+    versions: tuple[ScorerVersion, ...]
+
+
+class ScorerComparison(Result):
+    """Two versions of a scorer."""
+
+    diffs: tuple[Diff, ...]
+    from_version: ScorerVersion
+    to_version: ScorerVersion
+
+
+class ScorerFault(Result):
+    """Why a scorer failed."""
+
+    code: str
+    message: str
+
+
+class NotScorable(Result):
+    """Why an answer cannot be scored."""
+
+    reason: str
+
+
+class ScorerOutcome(Result):
+    """The outcome of a scorer: a score, an error, or a reason why the answer cannot be scored."""
+
+    score: float | None = None
+    passed: bool | None = None
+    label: str | None = None
+    reason: str | None = None
+    error: ScorerFault | None = None
+    not_scorable: NotScorable | None = None
 
 
 class WorkspaceRecord(Result):
@@ -968,6 +1088,19 @@ class ScheduleTimes(TypedDict, total=False):
     """
     time_zone: str
     """An IANA time zone."""
+
+
+class Tried(TypedDict, total=False):
+    """An input with the answer to it, to be scored."""
+
+    ground_truth: Any
+    """A reference answer; absent if unknown."""
+    metadata: Mapping[str, Any]
+    tool_calls: Sequence[Mapping[str, Any]]
+    usage: Mapping[str, Any]
+    milliseconds: float
+    version_id: str
+    """By default the latest version."""
 
 
 class WebhookArguments(TypedDict, total=False):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, Literal, Self, TypeVar, Unpack
 
 from editor_client.calls import (
     Answer,
     Base,
     Call,
-    Object,
     Query,
     Resource,
     Selector,
@@ -26,7 +25,6 @@ from editor_client.manage.records import (
     Created,
     Dependent,
     Dependents,
-    Diff,
     Export,
     Favorited,
     Filters,
@@ -40,11 +38,26 @@ from editor_client.manage.records import (
 )
 from editor_client.manage.shapes import (
     AgentArguments,
-    AgentFields,
+    AgentComparison,
+    AgentPage,
+    AgentRecord,
+    AgentVersion,
+    AgentVersionPage,
     PromptBlockArguments,
-    PromptBlockFields,
+    PromptBlockComparison,
+    PromptBlockPage,
+    PromptBlockRecord,
+    PromptBlockVersion,
+    PromptBlockVersionPage,
     ScorerArguments,
-    ScorerFields,
+    ScorerComparison,
+    ScorerOutcome,
+    ScorerPage,
+    ScorerRecord,
+    ScorerVersion,
+    ScorerVersionPage,
+    Tried,
+    Visibility,
 )
 from editor_client.methods import (
     D_co,
@@ -62,14 +75,13 @@ from editor_client.result import Reasons, Result, Success, bypassing, members, w
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
-A = TypeVar("A", bound=Page[Any])
 V = TypeVar("V", bound=Version)
 L = TypeVar("L", bound=Page[Any])
 C = TypeVar("C", bound=Result)
 
 
 @dataclass(frozen=True)
-class Kind(Generic[R, A, V, L, C]):
+class Kind(Generic[R, V, L, C]):
     """A kind of resource: its addresses, and the types of its answers."""
 
     slug: str
@@ -79,7 +91,7 @@ class Kind(Generic[R, A, V, L, C]):
     text: str
     """The snapshot field with the text, which is searched."""
     record: type[R]
-    page: type[A]
+    page: type[Page[R]]
     """A page of the list of resources."""
     version: type[V]
     versions: type[L]
@@ -111,7 +123,7 @@ class Kind(Generic[R, A, V, L, C]):
 class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     """A stored resource, by id; whether it exists is unknown before a request."""
 
-    def __init__(self, client: D_co, kind: Kind[R, Any, V, L, C], resource_id: str) -> None:
+    def __init__(self, client: D_co, kind: Kind[R, V, L, C], resource_id: str) -> None:
         super().__init__(client, resource_id, f"/stored/{kind.segment}/{id_segment(resource_id)}")
         self._kind = kind
         self._about = Resource(kind.segment, resource_id)
@@ -305,13 +317,13 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
         return Call.to(method, path, read, about=self._about, changes=True, removes=removes, **sent)
 
 
-def creation(kind: Kind[R, Any, V, L, C], fields: Mapping[str, Any]) -> Call[R]:
+def creation(kind: Kind[R, V, L, C], fields: Mapping[str, Any]) -> Call[R]:
     """Describe the call that creates a resource; the fields have their JSON names."""
     read = reading(kind.record, id=fields.get("id"))
     return Call.to("POST", f"/stored/{kind.segment}", read, body=fields, changes=True)
 
 
-def creation_check(kind: Kind[Any, Any, Any, Any, Any], fields: Mapping[str, Any]) -> Call[None]:
+def creation_check(kind: Kind[Any, Any, Any, Any], fields: Mapping[str, Any]) -> Call[None]:
     """Describe the call that checks the fields of a new resource like its creation; nothing is stored."""
     path = f"/stored/{kind.segment}"
     return Call.to("POST", path, lambda _answer: None, query=query(dry_run=True), body=fields)
@@ -324,41 +336,6 @@ def edit(stored: Stored[Any, R, V, L, C], changes: Mapping[str, Any], base: Base
 
 def _message(change_message: str | None) -> dict[str, str]:
     return {} if change_message is None else {"changeMessage": change_message}
-
-
-Visibility = Literal["private", "public"]
-
-
-class AgentRecord(Record, AgentFields):
-    """A stored agent."""
-
-    visibility: Literal["private", "public"] | None = None
-
-
-class AgentVersion(Version, AgentFields):
-    """A version of a stored agent."""
-
-    agent_id: str
-
-
-class AgentPage(Page[AgentRecord]):
-    """A page of stored agents."""
-
-    agents: tuple[AgentRecord, ...]
-
-
-class AgentVersionPage(Page[AgentVersion]):
-    """A page of the versions of an agent, newest first."""
-
-    versions: tuple[AgentVersion, ...]
-
-
-class AgentComparison(Result):
-    """Two versions of an agent, and the fields in which they differ."""
-
-    diffs: tuple[Diff, ...]
-    from_version: AgentVersion
-    to_version: AgentVersion
 
 
 class AgentChanges(AgentArguments, Saved, total=False):
@@ -416,36 +393,6 @@ class StoredAgentMethods(Driver):
     def get_stored_agent(self, agent_id: str) -> StoredAgent[Self]:
         """Return a stored agent; no request is sent yet."""
         return StoredAgent(self, agent_id)
-
-
-class PromptBlockRecord(Record, PromptBlockFields):
-    """A prompt block."""
-
-
-class PromptBlockVersion(Version, PromptBlockFields):
-    """A version of a prompt block."""
-
-    block_id: str
-
-
-class PromptBlockPage(Page[PromptBlockRecord]):
-    """A page of prompt blocks."""
-
-    prompt_blocks: tuple[PromptBlockRecord, ...]
-
-
-class PromptBlockVersionPage(Page[PromptBlockVersion]):
-    """A page of the versions of a prompt block, newest first."""
-
-    versions: tuple[PromptBlockVersion, ...]
-
-
-class PromptBlockComparison(Result):
-    """Two versions of a prompt block, and the fields in which they differ."""
-
-    diffs: tuple[Diff, ...]
-    from_version: PromptBlockVersion
-    to_version: PromptBlockVersion
 
 
 class PromptBlockChanges(PromptBlockArguments, Saved, total=False):
@@ -506,36 +453,6 @@ class StoredPromptBlockMethods(Driver):
         return StoredPromptBlock(self, block_id)
 
 
-class ScorerRecord(Record, ScorerFields):
-    """A scorer."""
-
-
-class ScorerVersion(Version, ScorerFields):
-    """A version of a scorer."""
-
-    scorer_definition_id: str
-
-
-class ScorerPage(Page[ScorerRecord]):
-    """A page of scorers."""
-
-    scorer_definitions: tuple[ScorerRecord, ...]
-
-
-class ScorerVersionPage(Page[ScorerVersion]):
-    """A page of the versions of a scorer, newest first."""
-
-    versions: tuple[ScorerVersion, ...]
-
-
-class ScorerComparison(Result):
-    """Two versions of a scorer, and the fields in which they differ."""
-
-    diffs: tuple[Diff, ...]
-    from_version: ScorerVersion
-    to_version: ScorerVersion
-
-
 class ScorerChanges(ScorerArguments, Saved, total=False):
     """An edit of a scorer."""
 
@@ -567,42 +484,6 @@ class ScorerDependents(Dependents):
     """The resources that name a scorer: the readable ones, and the number of others."""
 
     dependents: tuple[ScorerDependent, ...]
-
-
-class ScorerFault(Result):
-    """Why a scorer failed."""
-
-    code: str
-    message: str
-
-
-class NotScorable(Result):
-    """Why an answer cannot be scored."""
-
-    reason: str
-
-
-class ScorerOutcome(Result):
-    """The outcome of a scorer for an answer: a score, an error, or a reason why it cannot be scored."""
-
-    score: float | None = None
-    passed: bool | None = None
-    label: str | None = None
-    """The verdict of a judge."""
-    reason: str | None = None
-    error: ScorerFault | None = None
-    not_scorable: NotScorable | None = None
-
-
-class Tried(TypedDict, total=False):
-    """An answer to be scored, besides its input and output."""
-
-    ground_truth: Any
-    metadata: Object
-    tool_calls: Sequence[Object]
-    usage: Object
-    milliseconds: float
-    version_id: str
 
 
 class StoredScorer(Stored[D_co, ScorerRecord, ScorerVersion, ScorerVersionPage, ScorerComparison]):
@@ -652,9 +533,7 @@ class StoredScorerMethods(Driver):
         return StoredScorer(self, scorer_id)
 
 
-KINDS: dict[str, Kind[Any, Any, Any, Any, Any]] = {
-    kind.segment: kind for kind in (SCORERS, PROMPT_BLOCKS, AGENTS)
-}
+KINDS: dict[str, Kind[Any, Any, Any, Any]] = {kind.segment: kind for kind in (SCORERS, PROMPT_BLOCKS, AGENTS)}
 """By their segment in URLs. Referenced kinds come first, so that they are published before others."""
 
 

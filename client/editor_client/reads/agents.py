@@ -18,7 +18,7 @@ from editor_client.calls import (
     Selector,
     cached_read,
     context_query,
-    encoded,
+    encode_json,
     id_segment,
     query,
     reading,
@@ -213,7 +213,7 @@ class Agent(Handle[D_co]):
         return call
 
     def _run(self, verb: str, messages: Messages, run: RunArguments) -> Request:
-        body = encoded({"messages": messages, **with_json_names(run)})
+        body = encode_json({"messages": messages, **with_json_names(run)})
         return Request("POST", f"{self._path}/{verb}", self._selector, body)
 
 

@@ -327,7 +327,9 @@ class DiskCache:
             _remove([Path(temporary)])
             raise
         if is_new:
-            files = sorted((file for file in path.parent.iterdir() if file.name != _RIGHTS), key=_written)
+            files = sorted(
+                (file for file in path.parent.iterdir() if file.name != _RIGHTS), key=_modification_time
+            )
             _remove(files[:-MAX_ENTRIES])
 
 
@@ -343,7 +345,7 @@ def _body_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _written(path: Path) -> float:
+def _modification_time(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:

@@ -78,7 +78,7 @@ class Reads:
     def read(self, call: Call[Any]) -> Flow[Any]:
         """Return the cached answer while it is fresh, otherwise request it."""
         key = yield from self.key(call)
-        cached = yield from self.cached(call, key)
+        cached = yield from self.find_cached(call, key)
         if cached is not None:
             age = self.cache.age(cached)
             if age < self._policy.max_age:
@@ -121,20 +121,12 @@ class Reads:
         assert call.about is not None  # noqa: S101
         return Key(self._rights.scope(call), call.about, call.request.path, call.request.query)
 
-    def _key_after(self, call: Call[Any], key: Key, answer: Answer, ticket: Ticket) -> Flow[Key]:
-        """Return the key of a call after an answer, which may have other rights."""
-        yield from self.note_rights(answer.rights, ticket.number)
-        if answer.rights in {"", key.scope.rights}:
-            return key
-        # The current rights may differ: a late answer does not change them.
-        return key._replace(scope=self._rights.scope(call, answer.rights))
-
     def note_rights(self, name: str, number: int) -> Flow[None]:
         """Record the rights in the answer to a request with this number, if any."""
         if name and self._rights.note(name, number) and self._disk is not None:
             yield DiskWork(partial(self._disk.store_rights, name, lambda: self._rights.name == name))
 
-    def cached(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
+    def find_cached(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
         """Return the last good answer; one from the disk, stored by an earlier process, counts as old."""
         cached = self.cache.get(key)
         if cached is not None or self._disk is None or self.cache.knows(key):
@@ -233,7 +225,11 @@ class Reads:
                 with self._refusals:
                     if self._refused_at is not None and ticket.number > self._refused_at:
                         self._refused_at = None
-            asked, key = key, (yield from self._key_after(call, key, answer, ticket))
+            yield from self.note_rights(answer.rights, ticket.number)
+            asked = key
+            if answer.rights not in {"", key.scope.rights}:
+                # The current rights may differ: a late answer does not change them.
+                key = key._replace(scope=self._rights.scope(call, answer.rights))
             # Answers read with other rights are not returned, even if this answer is an error.
             cached = cached if key == asked else None
             if key != asked and answer.status == NOT_MODIFIED:
@@ -375,7 +371,7 @@ class AgentReads:
         if self._reads.rests:
             key = yield from self._reads.key(call)
             offline = yield from self._offline(local)
-            if offline is not None and (yield from self._reads.cached(call, key)) is None:
+            if offline is not None and (yield from self._reads.find_cached(call, key)) is None:
                 return offline
         try:
             return (yield from self._held(call if events_tell else replace(call, events_tell=False)))
@@ -388,7 +384,7 @@ class AgentReads:
     def _offline(self, local: Local[Any]) -> Flow[Any]:
         """Return the agent evaluated from cached parts as far as possible, as stale; None if impossible."""
         key = yield from self._reads.key(local.parts)
-        held = yield from self._reads.cached(local.parts, key)
+        held = yield from self._reads.find_cached(local.parts, key)
         if held is None:
             return None
         try:

@@ -41,7 +41,11 @@ def compile_prompt(
     if missing:
         wanted = ", ".join(map(repr, missing))
         raise ValidationFailed.field("blocks", f"lacks {wanted}, which the instructions refer to")
-    found = {block_id: _resolve_block(block_id, block) for block_id, block in given.items()}
+    found: dict[str, BlockText | str] = {}
+    for block_id, block in given.items():
+        if block is not None and "content" not in block:
+            raise ValidationFailed.field(f"blocks.{block_id}", "has no content")
+        found[block_id] = "unpublished" if block is None else BlockText(version_id="", config=block)
     try:
         return instructions.assemble(shown, context or {}, found)[0]
     except Invalid as error:
@@ -52,11 +56,3 @@ def referenced_blocks(prompt: Prompt) -> list[str]:
     """Return the ids of the prompt blocks in an agent's instructions, without duplicates."""
     ids = (block_id for _, block_id in instructions.referenced_blocks(prompt))
     return list(dict.fromkeys(ids))
-
-
-def _resolve_block(block_id: str, block: Prompt | None) -> BlockText | str:
-    if block is None:
-        return "unpublished"
-    if "content" not in block:
-        raise ValidationFailed.field(f"blocks.{block_id}", "has no content")
-    return BlockText(version_id="", config=block)

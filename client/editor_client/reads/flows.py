@@ -65,11 +65,15 @@ class Flows:
 
     def _perform(self, call: Call[T]) -> Flow[T]:
         if not call.cached:
-            return self._ask(call)
-        reading = cast(
-            "Flow[T]", self._held(call) if call.local is None else self._agents.read(call, call.local)
-        )
-        return reading if call.fallback is None else _or_fallback(reading, call.request.path, call.fallback)
+            return (yield from self._ask(call))
+        try:
+            reading = self._held(call) if call.local is None else self._agents.read(call, call.local)
+            return cast("T", (yield from reading))
+        except NO_ANSWER as error:
+            if call.fallback is None:
+                raise
+            logger.warning("%s: %s Nothing is cached, so the fallback is used.", call.request.path, error)
+            return call.fallback
 
     def prefetch(self, calls: Iterable[Call[Any]]) -> Flow[list[Any]]:
         """Make all calls; the first error is raised after all have been made."""
@@ -125,14 +129,6 @@ class Flows:
         if call.removes and call.about is not None:
             yield from self._reads.forget(call.about)
         return result
-
-
-def _or_fallback(reading: Flow[T], path: str, fallback: T) -> Flow[T]:
-    try:
-        return (yield from reading)
-    except NO_ANSWER as error:
-        logger.warning("%s: %s Nothing is cached, so the fallback is used.", path, error)
-        return fallback
 
 
 class LogMethods(Driver):

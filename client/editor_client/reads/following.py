@@ -148,7 +148,7 @@ class FollowedReads:
         if cached is not None and call.events_tell and self._is_fresh(cached):
             return cached.value
         deadline = self._clock() + self._policy.timeout
-        cached = yield from self._reads.cached(call, key)
+        cached = yield from self._reads.find_cached(call, key)
         yield from self._ensure_follower()
         if cached is not None and self._is_known_to_be_away():
             # Try occasionally, in case only the follower gets no answer.

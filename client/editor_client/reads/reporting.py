@@ -14,7 +14,7 @@ from dataclasses import field
 from threading import Lock
 from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
-from editor_client.calls import Call, Request, ResourceKind, encoded, query, reading
+from editor_client.calls import Call, Request, ResourceKind, encode_json, query, reading
 from editor_client.methods import Driver, Page, Paging, iterating, listing, method
 from editor_client.reads.agents import ServedAgent
 from editor_client.reads.exchange import TOO_MANY, Flow, InBackground, NoAnswer, Send, Sleep, failure
@@ -123,7 +123,7 @@ class UsageReports:
             "runs": 0,
             **with_json_names(used),
         }
-        request = Request("POST", "/usage", body=encoded(body))
+        request = Request("POST", "/usage", body=encode_json(body))
         try:
             answer = yield Send(request, self._clock() + self._timeout, while_closing=True)
         except NoAnswer as nothing:

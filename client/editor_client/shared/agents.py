@@ -105,7 +105,7 @@ class Unresolved(NamedTuple):
         return {**self._asdict(), "message": str(self.message), "placeholders": list(self.placeholders)}
 
 
-def unresolved(reports: Iterable[BlockReport]) -> Iterator[Unresolved]:
+def find_unresolved(reports: Iterable[BlockReport]) -> Iterator[Unresolved]:
     """Yield one notice if the text has placeholders without a value and without a fallback."""
     paths = tuple(dict.fromkeys(path for report in reports for path in report.unresolved))
     if paths:
@@ -182,7 +182,7 @@ def answer_in(
         "warnings": [
             # A plain text in place of a message that remembers its template.
             *({**notice._asdict(), "message": str(notice.message)} for notice in left_out(agent.blocks)),
-            *(notice.as_dict() for notice in unresolved(agent.blocks)),
+            *(notice.as_dict() for notice in find_unresolved(agent.blocks)),
             *(check(schema, context) if schema is not None else ()),
         ],
         "blocks": [

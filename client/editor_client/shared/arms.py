@@ -91,7 +91,7 @@ class Arm:
     """The first bucket."""
 
     @classmethod
-    def stored(cls, arm: Mapping[str, Any]) -> Arm:
+    def from_stored(cls, arm: Mapping[str, Any]) -> Arm:
         """Return an arm from its stored form."""
         return cls(**{name: arm[name] for name in ("name", "version_id", "weight", "start")})
 

@@ -17,7 +17,7 @@ _LOOK_BACK: Final = 100
 """The longest cluster that stays whole."""
 
 
-def clipped(text: str, limit: int) -> str:
+def clip(text: str, limit: int) -> str:
     """Return the beginning of a text of at most this many code points; a longer cluster is cut."""
     if len(text) <= limit:
         return text
@@ -34,8 +34,10 @@ def _are_apart(text: str, position: int) -> bool:
         return before + after != "\r\n"
     if unicodedata.category(before) in {"Cc", "Zl", "Zp"}:
         return True
-    if before == "\u200d" or after in _JOINERS or _is_mark(after):
+    if before == "\u200d" or after in _JOINERS:
         return False
+    if unicodedata.category(after)[0] == "M" and after not in "\u102b\u102c\u1038":
+        return False  # a mark, unlike some Burmese vowels
     if before == _NON_JOINER:
         return not _is_extending(after)
     if unicodedata.combining(before) == 9:  # a virama joins consonants
@@ -46,11 +48,6 @@ def _are_apart(text: str, position: int) -> bool:
             start -= 1
         return (position - start) % 2 == 0
     return not (_is_extending(after) or _is_prepended(before) or _are_one_syllable(before, after))
-
-
-def _is_mark(letter: str) -> bool:
-    """Return whether it belongs to the preceding character; some Burmese vowels are separate marks."""
-    return unicodedata.category(letter)[0] == "M" and letter not in "\u102b\u102c\u1038"
 
 
 def _is_extending(letter: str) -> bool:
@@ -99,7 +96,7 @@ class _Text(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return super().__repr__() if len(self) <= _SHOWN else f"{clipped(self, _SHOWN)!r}…"
+        return super().__repr__() if len(self) <= _SHOWN else f"{clip(self, _SHOWN)!r}…"
 
 
 class _List(list[Any]):

@@ -50,7 +50,7 @@ class Yardstick:
         )
 
     @classmethod
-    def sent(cls, scorer_id: str) -> Yardstick:
+    def for_sent_scores(cls, scorer_id: str) -> Yardstick:
         """Return a scorer of which only its scores, sent by an application, are known."""
         return cls(scorer_id=scorer_id, is_primary=False, is_graded=True, tie=TIE, configuration=None)
 
@@ -227,10 +227,14 @@ def compare(here: Run, baseline: Run) -> Comparison:
             scorers.append(_by_scorer(yardstick, ids, here, baseline, is_primary=scorer_id == primary))
     if primary is not None and primary not in baseline.yardsticks:
         left_out.not_scorable = len(common)
+    # They were on different days, or the provider reported different models.
+    is_apart = bool(here.models and baseline.models) and here.models != baseline.models
+    if here.started_at is not None and baseline.started_at is not None:
+        is_apart = is_apart or abs(here.started_at - baseline.started_at) >= CONTEMPORARY
     return Comparison(
         pairs=next((scorer.pairs for scorer in scorers if scorer.primary), 0),
         left_out=left_out,
-        not_contemporary=_are_apart(here, baseline),
+        not_contemporary=is_apart,
         scorers=scorers,
     )
 
@@ -270,9 +274,10 @@ def _by_scorer(
     for item_id in ids:
         one, other = (run.scores[scorer_id][item_id] for run in (here, baseline))
         a, b = (float(each.passed[0]) if is_single else each.value for each in (one, other))
-        items.append(
-            ComparedItem(item_id=item_id, outcome=_outcome(a - b, tie), difference=a - b, here=a, baseline=b)
-        )
+        outcome = ItemOutcome.WIN if a > b else ItemOutcome.LOSS
+        if abs(a - b) <= tie + 1e-9:  # means of the same values in another order differ in their last digits
+            outcome = ItemOutcome.TIE
+        items.append(ComparedItem(item_id=item_id, outcome=outcome, difference=a - b, here=a, baseline=b))
     items.sort(key=lambda item: (item.difference, item.item_id))
     counts = {outcome: sum(1 for item in items if item.outcome is outcome) for outcome in ItemOutcome}
     wins, losses = counts[ItemOutcome.WIN], counts[ItemOutcome.LOSS]
@@ -297,19 +302,3 @@ def _by_scorer(
         verdict=statistics.verdict(len(items), difference, p),
         detectable=statistics.detectable(len(items)),
     )
-
-
-def _outcome(difference: float, tie: float) -> ItemOutcome:
-    # Means of the same values in another order differ in their last digits.
-    if abs(difference) <= tie + 1e-9:
-        return ItemOutcome.TIE
-    return ItemOutcome.WIN if difference > 0 else ItemOutcome.LOSS
-
-
-def _are_apart(here: Run, baseline: Run) -> bool:
-    """Return whether two runs were on different days, or the provider reported different models."""
-    if here.models and baseline.models and here.models != baseline.models:
-        return True
-    if here.started_at is None or baseline.started_at is None:
-        return False
-    return abs(here.started_at - baseline.started_at) >= CONTEMPORARY

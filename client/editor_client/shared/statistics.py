@@ -143,22 +143,17 @@ def _drawn(sizes: Sequence[float], seed: str) -> Iterator[float]:
     if len(values) <= _DIGITS:
         masks = [(value, _mask(size == value for size in sizes)) for value in values]
     else:
-        masks = _masks_of_digits(sizes)
+        # Sizes are rounded to `_DIGITS` digits of the largest; a sum loses far less than `sign_flips` allows.
+        unit = max(sizes) / (1 << _DIGITS)
+        numbers = [round(size / unit) for size in sizes]
+        masks = [
+            (unit * (1 << digit), _mask(number >> digit & 1 for number in numbers))
+            for digit in range(_DIGITS + 1)
+        ]
     draw = Random(seed).randbytes  # noqa: S311  a simulation, which has to be repeatable
     for _ in range(DRAWS):
         drawn = int.from_bytes(draw((len(sizes) + 7) // 8), "little")
         yield sum([weight * (drawn & mask).bit_count() for weight, mask in masks])
-
-
-def _masks_of_digits(sizes: Sequence[float]) -> list[tuple[float, int]]:
-    """Return the value of each binary digit, with a bit for each place whose size has it.
-
-    Sizes are rounded to `_DIGITS` digits of the largest; a sum loses far less than `sign_flips` allows.
-    """
-    unit = max(sizes) / (1 << _DIGITS)
-    numbers = [round(size / unit) for size in sizes]
-    digits = range(_DIGITS + 1)
-    return [(unit * (1 << digit), _mask(number >> digit & 1 for number in numbers)) for digit in digits]
 
 
 def _mask(bits: Iterable[int]) -> int:

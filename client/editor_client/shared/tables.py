@@ -100,8 +100,10 @@ def decode(content: bytes, *encodings: str) -> tuple[str, str]:
             break
     problem: Invalid | None = None
     for encoding in encodings or ("utf-8",):
-        if problem is not None and _is_damaged_utf8(content):
-            break
+        if problem is not None:
+            text = content.decode("utf-8", "replace")
+            if sum(character > "\x7f" for character in text) > 2 * text.count("\ufffd"):
+                break  # most characters beyond ASCII are valid UTF-8: it is damaged UTF-8
         try:
             name = codecs.lookup(encoding).name
         except (LookupError, ValueError):
@@ -120,13 +122,6 @@ def decode(content: bytes, *encodings: str) -> tuple[str, str]:
             )
     assert problem is not None  # noqa: S101  at least one encoding was tried
     raise problem
-
-
-def _is_damaged_utf8(content: bytes) -> bool:
-    """Return whether most characters beyond ASCII are valid UTF-8, so that the file is damaged UTF-8."""
-    text = content.decode("utf-8", "replace")
-    wrong = text.count("\ufffd")
-    return sum(character > "\x7f" for character in text) > 2 * wrong
 
 
 def read(
@@ -151,7 +146,11 @@ def read(
         dialect = _dialect(text, is_known, (separator,) if separator else SEPARATORS)
         lines = list(dialect.lines(text))
     except Invalid as error:
-        raise _below_declaration(error) if declared is not None else error from None
+        issue = error.issues[0]
+        if declared is None or not isinstance(issue.message, Message):
+            raise
+        values = {**issue.message.values, "line": issue.message.values["line"] + 1}  # below the declaration
+        raise Invalid.field(issue.field, Message(issue.message.template, **values)) from None
     start = next((number for number, line in enumerate(lines) if any(line)), len(lines))
     used = [_count_used(line) for line in lines]
     if has_header:
@@ -170,14 +169,6 @@ def read(
 def _count_used(line: list[str]) -> int:
     """Return the number of cells up to the last one that is not empty."""
     return next((number for number in range(len(line), 0, -1) if line[number - 1]), 0)
-
-
-def _below_declaration(error: Invalid) -> Invalid:
-    """Return an error with its line shifted by the declaration of the separator."""
-    issue = error.issues[0]
-    assert isinstance(issue.message, Message)  # noqa: S101
-    values = {**issue.message.values, "line": issue.message.values["line"] + 1}
-    return Invalid.field(issue.field, Message(issue.message.template, **values))
 
 
 class _Fit(NamedTuple):
@@ -216,7 +207,11 @@ def _dialect(text: str, is_known: Callable[[str], bool], separators: Sequence[st
         raise problem
     if len(separators) == 1 and separators[0] != ONE_COLUMN:
         return _Dialect(separators[0])
-    return _Dialect(ONE_COLUMN, is_quoted=_is_quoted_column(text))
+    # Quotation marks belong to texts copied unescaped, rather than enclose cells, if they close in each line
+    # and some enclose a part of a cell.
+    is_quoted = any(line.count('"') % 2 for line in text.splitlines())
+    is_quoted = is_quoted or _has_whole_quotes(text, _Dialect(ONE_COLUMN))
+    return _Dialect(ONE_COLUMN, is_quoted=is_quoted)
 
 
 def _dialects(text: str, separator: str) -> Iterator[_Dialect]:
@@ -227,15 +222,6 @@ def _dialects(text: str, separator: str) -> Iterator[_Dialect]:
         yield _Dialect(separator, skips_spaces=True)
     if separator == "\t" and separator in text and '"' in text:
         yield _Dialect(separator, is_quoted=False)  # some spreadsheets copy quotation marks unescaped
-
-
-def _is_quoted_column(text: str) -> bool:
-    """Return whether quotation marks enclose cells, rather than belong to texts copied unescaped.
-
-    They belong to texts if they close in each line, and some enclose a part of a cell.
-    """
-    lines = text.splitlines()
-    return any(line.count('"') % 2 for line in lines) or _has_whole_quotes(text, _Dialect(ONE_COLUMN))
 
 
 def _fit(text: str, dialect: _Dialect, is_known: Callable[[str], bool]) -> tuple[_Fit | None, Invalid | None]:

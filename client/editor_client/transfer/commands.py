@@ -158,7 +158,7 @@ KEY_LIMITS: Final[Arguments] = (
 )
 
 
-def _given(given: Namespace, *names: str) -> dict[str, Any]:
+def _options(given: Namespace, *names: str) -> dict[str, Any]:
     """Return the options that were given."""
     return {name: value for name in names if (value := getattr(given, name)) is not None}
 
@@ -257,7 +257,7 @@ KEYS: Final = Group(
         Command(
             "list",
             "list your own, and those of your workspaces",
-            lambda client, given: client.iter_keys(**_given(given, "workspace_id")),
+            lambda client, given: client.iter_keys(**_options(given, "workspace_id")),
             OF_WORKSPACE,
             ("prefix", "name", "owner", "workspaceId", "role", "actions", "idPrefix", "state"),
         ),
@@ -267,7 +267,7 @@ KEYS: Final = Group(
             lambda client, given: (
                 client.create_key(
                     given.name,
-                    **_given(given, "workspace_id", "role", "actions", "id_prefix", "expires_at", "owner"),
+                    **_options(given, "workspace_id", "role", "actions", "id_prefix", "expires_at", "owner"),
                 ).key
             ),
             (("name", {"help": "its purpose"}), *KEY_LIMITS),
@@ -287,7 +287,7 @@ SERVICE_ACCOUNTS: Final = Group(
         Command(
             "list",
             "list them",
-            lambda client, given: client.iter_service_accounts(**_given(given, "workspace_id")),
+            lambda client, given: client.iter_service_accounts(**_options(given, "workspace_id")),
             OF_WORKSPACE,
             ("username", "workspaceId", "role"),
         ),

@@ -21,7 +21,7 @@ from editor_client.manage.experiments import (
     ResultRecord,
 )
 from editor_client.shared import canonical
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import clip
 from editor_client.sync import Client
 from editor_client.transfer.commands import DONE, USAGE, CommandError, reporting_errors
 from editor_client.transfer.transfer_commands import existing
@@ -279,7 +279,7 @@ def _shorten_input(result: ResultRecord) -> str:
     """Return the beginning of the input, in one line."""
     given = result.input
     text = " ".join((given if isinstance(given, str) else canonical.dump(given)).split())
-    return text if len(text) <= MAX_SHOWN else f"{clipped(text, MAX_SHOWN - 1)}…"
+    return text if len(text) <= MAX_SHOWN else f"{clip(text, MAX_SHOWN - 1)}…"
 
 
 def markdown(

@@ -205,14 +205,14 @@ def fetch(client: Client, place: Place) -> Remote | None:
     except NotFound:
         return None
 
-    def exported(status: Status) -> Config:
+    def export(status: Status) -> Config:
         return dict(resource.export(status=status).config)
 
     active, latest = record.active_version_id, record.latest_version_id
     return Remote(
         record=record,
-        published=exported("published") if active else None,
-        draft=exported("draft") if latest and latest != active else None,
+        published=export("published") if active else None,
+        draft=export("draft") if latest and latest != active else None,
     )
 
 

@@ -21,7 +21,7 @@ from editor_client.transfer.commands import CODES, DONE, REFUSED, UNDONE, Comman
 from editor_client.transfer.exporting import langfuse, prompt_yml, promptfoo
 from editor_client.transfer.exporting.published import Reader
 from editor_client.transfer.importing.applying import Application
-from editor_client.transfer.importing.collection import Unreadable, shown
+from editor_client.transfer.importing.collection import Unreadable, excerpt
 from editor_client.transfer.importing.documents import MissingExtra
 from editor_client.transfer.importing.formats.table import SOURCES, collect
 from editor_client.transfer.importing.planning import UNMADE, check_plan, make_plan
@@ -145,9 +145,9 @@ def _apply(client: Client, given: argparse.Namespace) -> int:
 
 def _print_plan(plan: Mapping[str, Any]) -> None:
     """Print the plan: a line for each resource and dataset, and every loss."""
-    named = [(resource, f"{resource['kind']} {shown(resource['id'])}") for resource in plan["resources"]]
+    named = [(resource, f"{resource['kind']} {excerpt(resource['id'])}") for resource in plan["resources"]]
     named += [
-        (dataset, f"dataset {shown(dataset['name'])}, {len(dataset['items'])} items")
+        (dataset, f"dataset {excerpt(dataset['name'])}, {len(dataset['items'])} items")
         for dataset in plan["datasets"]
     ]
     for action, name in named:

@@ -107,12 +107,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Begin the transaction as soon as no other process writes; raises `OperationalError` if too late."""
         self.connection.execute("PRAGMA busy_timeout = 0")
         try:
-            while not self._begun(last=time.monotonic() >= until):
+            while not self._try_begin(last=time.monotonic() >= until):
                 time.sleep(POLL)
         finally:
             self.connection.execute(f"PRAGMA busy_timeout = {int(timeout * 1000)}")
 
-    def _begun(self, *, last: bool) -> bool:
+    def _try_begin(self, *, last: bool) -> bool:
         """Begin the transaction; return False if the file is locked, or raise if this is the last attempt.
 
         Not with Django's cursor, which an error of the database leaves in a reference cycle. The garbage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,11 @@ class Command(BaseCommand):
             user.save()
             Membership.objects.grant(user, workspace, Role.ADMIN)
             load(user, workspace.id)
-        secret = settings.EDITOR_DEMO_KEY or (_kept_in(key_file) if key_file else "")
+        secret = settings.EDITOR_DEMO_KEY
+        if key_file and not secret:
+            with suppress(OSError, ValueError):  # there may be no key in the file yet
+                stored = key_file.read_text(encoding="ascii").strip()
+                secret = stored if KEY.fullmatch(stored) else ""
         known = ApiKey.objects.named(secret) if secret else None
         is_kept = known is not None and known.usable and known.owner == user and known.name == KEY_NAME
         if known is not None and not is_kept:
@@ -75,12 +80,3 @@ class Command(BaseCommand):
                 file.write(f"{secret}\n")
         except OSError as error:
             self.stderr.write(f"The key was not stored for the next start: {error}")
-
-
-def _kept_in(path: Path) -> str:
-    """Return the key in the file; empty if there is none."""
-    try:
-        text = path.read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        return ""
-    return text if KEY.fullmatch(text) else ""

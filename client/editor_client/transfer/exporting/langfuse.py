@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from editor_client.shared import canonical
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import clip
 from editor_client.transfer.exporting.published import (
     SETTINGS,
     Published,
@@ -16,7 +16,7 @@ from editor_client.transfer.exporting.published import (
     arrange_messages,
     curly,
 )
-from editor_client.transfer.importing.collection import make_id, shown
+from editor_client.transfer.importing.collection import excerpt, make_id
 from editor_client.transfer.importing.formats.langfuse import OWN
 
 PRODUCTION: Final = "production"
@@ -51,14 +51,14 @@ def _explain_refusal(agent: Published, refused: set[str]) -> str:
     """Return why an agent cannot be written; empty if it can."""
     for text in agent.texts:
         if text.block_id in refused:
-            return f"it refers to {shown(text.block_id)}, which is left out"
+            return f"it refers to {excerpt(text.block_id)}, which is left out"
     contents = [text.content for text in agent.texts] + [content for _, _, content in agent.messages]
     return next((_why(text) for text in contents if _REFERENCE.search(text)), "")
 
 
 def _why(content: str) -> str:
     found = _REFERENCE.search(content)
-    return f"Langfuse would replace {shown(found[0])} by another prompt" if found else ""
+    return f"Langfuse would replace {excerpt(found[0])} by another prompt" if found else ""
 
 
 def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
@@ -105,9 +105,9 @@ def _prompt(name: str, kind: str, prompt: Any, config: dict[str, Any], tags: lis
 
 def _name(resource_id: str, reader: Reader) -> str:
     """Return an id as a name that Langfuse accepts."""
-    name = clipped(resource_id.replace("|", "-").replace("@", "-"), MAX_NAME)
+    name = clip(resource_id.replace("|", "-").replace("@", "-"), MAX_NAME)
     if name in _RESERVED:
         name = f"{name}-prompt"
     if name != resource_id:
-        reader.lose("name", resource_id, f"Its name there is {shown(name)!r}.")
+        reader.lose("name", resource_id, f"Its name there is {excerpt(name)!r}.")
     return name

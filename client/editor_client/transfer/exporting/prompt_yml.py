@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from editor_client.transfer.exporting.published import Published, Reader, Text, curly, with_question
-from editor_client.transfer.importing.collection import shown
+from editor_client.transfer.importing.collection import excerpt
 from editor_client.transfer.importing.documents import yaml_files
 
 INPUT: Final = "{{input}}"
@@ -23,12 +23,12 @@ def write(agent: Published, reader: Reader) -> str:
     if agent.model:
         value["model"] = f"{agent.model['provider']}/{agent.model['name']}"
         if more := sorted(set(agent.model) - {"provider", "name"}):
-            reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(shown, more))}.")
+            reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
     parameters = {_SETTINGS[name]: setting for name, setting in agent.settings.items() if name in _SETTINGS}
     if parameters:
         value["modelParameters"] = parameters
     if more := sorted(set(agent.settings) - set(_SETTINGS)):
-        reader.lose("setting", agent.id, f"Left out: {', '.join(map(shown, more))}.")
+        reader.lose("setting", agent.id, f"Left out: {', '.join(map(excerpt, more))}.")
     value |= {name: agent.extra[name] for name in ("responseFormat", "jsonSchema") if name in agent.extra}
     systems = [curly(text, reader, agent.id) for text in agent.texts]
     others = [

@@ -20,7 +20,7 @@ from editor_client.transfer.exporting.published import (
     with_question,
 )
 from editor_client.transfer.importing.agents import BUILT_IN
-from editor_client.transfer.importing.collection import shown
+from editor_client.transfer.importing.collection import excerpt
 from editor_client.transfer.importing.documents import yaml_files
 from editor_client.transfer.importing.formats.promptfoo import (
     DIGEST,
@@ -122,7 +122,7 @@ class Variables:
                     if (is_nested and name in paths) or not is_plain_within(value):
                         joined.add(name)
                     if is_text and value.endswith("\n") and name not in joined:
-                        lost = f"promptfoo cuts the line break at the end of {shown(name)!r}."
+                        lost = f"promptfoo cuts the line break at the end of {excerpt(name)!r}."
                         reader.lose("line_break", _item_name(case, agent), lost)
         return cls(frozenset(joined - deep), frozenset(deep))
 
@@ -163,7 +163,7 @@ class Refused(Exception):
 def nunjucks(text: Text, variables: Variables, reader: Reader, where: str) -> str:
     """Return a text as a template that renders the same."""
 
-    def filled(path: str, fallback: str | None) -> str:
+    def fill(path: str, fallback: str | None) -> str:
         if path.partition(".")[0] == ENVIRONMENT:
             reader.lose("variable", where, f"{path!r} would be the environment there: it stays as text.")
             return escape(f"{{{{ {path} }}}}")
@@ -175,7 +175,7 @@ def nunjucks(text: Text, variables: Variables, reader: Reader, where: str) -> st
                 fallback = None
         return variables.placeholder(path, fallback)
 
-    return rewritten(text, filled, escape)
+    return rewritten(text, fill, escape)
 
 
 def _messages(agent: Published, variables: Variables, reader: Reader) -> list[dict[str, str]]:
@@ -195,7 +195,7 @@ def _plain_name(text: str, instead: str, reader: Reader) -> str:
         return text
     plain = "".join(pieces(text)) if instead != text else text
     plain = re.sub(r"\{(?=[{%#])", "(", plain).replace("://", ":").replace("package:", "package ")
-    reader.lose("name", text, f"promptfoo would run a part of this name: it is {shown(plain)!r} there.")
+    reader.lose("name", text, f"promptfoo would run a part of this name: it is {excerpt(plain)!r} there.")
     return plain
 
 
@@ -206,23 +206,23 @@ def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | 
     if not model:
         reason = "It has no model: add a provider."
     elif model["provider"] not in BUILT_IN or not is_plain(model["name"]):
-        provider, name = shown(model["provider"]), shown(model["name"])
+        provider, name = excerpt(model["provider"]), excerpt(model["name"])
         reason = f"promptfoo has no provider {provider!r}: add one for {name}."
     if not model or reason:
         if agent.settings:
-            reason = f"{reason} Left out with it: {', '.join(map(shown, agent.settings))}."
+            reason = f"{reason} Left out with it: {', '.join(map(excerpt, agent.settings))}."
         reader.lose("model", agent.id, reason)
         return None
     provider = PROVIDERS.get(model["provider"], model["provider"])
     found: dict[str, Any] = {"id": f"{provider}:{model['name']}", "prompts": [label]}
     config = {SETTINGS.get(name, name): setting for name, setting in agent.settings.items()}
     for name in [name for name, value in config.items() if not is_plain_within(value)]:
-        reader.lose("setting", agent.id, f"Left out, because promptfoo would run it: {shown(name)}.")
+        reader.lose("setting", agent.id, f"Left out, because promptfoo would run it: {excerpt(name)}.")
         del config[name]
     if config:
         found["config"] = config
     if more := sorted(set(model) - {"provider", "name"}):
-        reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(shown, more))}.")
+        reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
     return found
 
 
@@ -285,7 +285,7 @@ def _assertion(
     elif isinstance(value, list) and scorer["type"] == "contains":
         found["value"] = [escape(entry) if isinstance(entry, str) else entry for entry in value]
     elif not is_plain_within(value):
-        message = f"The scorer {shown(scorer_id)} is left out: promptfoo would run a part of its value."
+        message = f"The scorer {excerpt(scorer_id)} is left out: promptfoo would run a part of its value."
         reader.lose("refused", f"item {item.external_id or item.id}", message)
         return None
     return found

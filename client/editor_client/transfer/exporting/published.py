@@ -12,7 +12,7 @@ from editor_client.manage.shapes import DatasetRecord, ItemRecord
 from editor_client.shared.configurations import keys
 from editor_client.shared.instructions import placeholders, split
 from editor_client.sync import Client
-from editor_client.transfer.importing.collection import Collection, shown
+from editor_client.transfer.importing.collection import Collection, excerpt
 
 SETTINGS: Final = {
     "maxOutputTokens": "max_tokens",
@@ -99,7 +99,11 @@ class Reader:
             self.lose("left_out", agent_id, f"Left out: {', '.join(left)}.")
         options = self._first_variant(config.get("defaultOptions"), "defaultOptions", agent_id) or {}
         metadata = parts["metadata"] or {}
-        cases = list(self._cases(agent_id))
+        cases = [
+            Case(item=item, scorer_ids=item.scorer_ids or dataset.scorer_ids or (), dataset=dataset)
+            for dataset in self.client.iter_datasets(target_type="agent", target_ids=agent_id, per_page=100)
+            for item in self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC")
+        ]
         own = list(dict.fromkeys(key for _, key in keys(dict(config), "scorers")))
         named = dict.fromkeys([*own, *(scorer_id for case in cases for scorer_id in case.scorer_ids)])
         scorers = {
@@ -136,7 +140,7 @@ class Reader:
             if block["type"] == "prompt_block_ref":
                 found = parts["promptBlocks"].get(block["id"])
                 if found is None or block["id"] in parts["omittedBlocks"]:
-                    self.lose("block", where, f"{shown(block['id'])} is not published, and left out.")
+                    self.lose("block", where, f"{excerpt(block['id'])} is not published, and left out.")
                     continue
                 self.blocks[block["id"]] = found["content"]
             if ((found or {}).get("rules") or {}).get("conditions"):
@@ -161,20 +165,13 @@ class Reader:
         self.lose("variants", agent_id, f"Of the variants of {name} only the first is exported.")
         return value[0]["value"] if value else None
 
-    def _cases(self, agent_id: str) -> Iterator[Case]:
-        datasets = self.client.iter_datasets(target_type="agent", target_ids=agent_id, per_page=100)
-        for dataset in datasets:
-            for item in self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC"):
-                scorer_ids = item.scorer_ids or dataset.scorer_ids or ()
-                yield Case(item=item, scorer_ids=scorer_ids, dataset=dataset)
-
     def _scorer(self, scorer_id: str, agent_id: str) -> Mapping[str, Any] | None:
         try:
             found = self.client.get_stored_scorer(scorer_id).details()
         except NotFound:
             found = None
         if found is None or found.active_version_id is None:
-            self.lose("scorer", agent_id, f"The scorer {shown(scorer_id)} is not published, and left out.")
+            self.lose("scorer", agent_id, f"The scorer {excerpt(scorer_id)} is not published, and left out.")
             return None
         return found.config
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict, Unpack
 
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import clip
 from editor_client.shared.configurations import MAX_MESSAGE
 from editor_client.transfer.importing.collection import (
     Collection,
@@ -16,8 +16,8 @@ from editor_client.transfer.importing.collection import (
     Resource,
     Snapshot,
     Unreadable,
+    excerpt,
     remove_credentials,
-    shown,
 )
 from editor_client.transfer.importing.messages import (
     Blocks,
@@ -137,16 +137,16 @@ def model_from(
         if not provider and not reason:
             provider = next((name for pattern, name in _PROVIDERS if pattern.match(text)), None)
             if provider is not None:
-                message = f"The source names no provider of {shown(text)}; it is taken to be {provider}."
+                message = f"The source names no provider of {excerpt(text)}; it is taken to be {provider}."
                 collection.lose("model_provider", where, message)
     if not provider or _NO_NAME.search(text) or not text or reason:
         reason = reason or "its provider is not known, or it is no name"
-        collection.lose("model", where, f"The model {shown(name)!r} is left out: {reason}.")
+        collection.lose("model", where, f"The model {excerpt(name)!r} is left out: {reason}.")
         return None
     provider = provider.strip()
     provider = TRANSLATED.get(provider.lower(), provider)
     if provider not in BUILT_IN:
-        message = f"The provider {shown(provider)!r} of {shown(text)} is none of those that are built in."
+        message = f"The provider {excerpt(provider)!r} of {excerpt(text)} is none of those that are built in."
         collection.lose("model_provider", where, message)
     return {"provider": provider, "name": text}
 
@@ -357,13 +357,13 @@ def change_message(collection: Collection, name: str, number: str | None, messag
     system = TITLES.get(collection.system, collection.system)
     text = " ".join(part for part in (system, name, number and f"v{number}") if part)
     said = f"{text}: {message}" if message else text
-    return said if len(said) <= MAX_MESSAGE else f"{clipped(said, MAX_MESSAGE - 1)}…"
+    return said if len(said) <= MAX_MESSAGE else f"{clip(said, MAX_MESSAGE - 1)}…"
 
 
 def read_number(version: Any, file: str) -> tuple[int, int, str]:
     """Return the sort key of the versions of a prompt: their numbers; raises `Unreadable`."""
     number = version.get("version") if isinstance(version, dict) else None
     if isinstance(number, bool) or not isinstance(number, int | str) or str(number).strip() == "":
-        raise Unreadable(f"{shown(file)} has a version without a number.")
+        raise Unreadable(f"{excerpt(file)} has a version without a number.")
     text = str(number)
     return (0, int(text), "") if re.fullmatch(r"[0-9]{1,18}", text) else (1, 0, text)

@@ -12,10 +12,10 @@ from editor_client.manage.records import Record
 from editor_client.manage.releases import NewReleaseItem
 from editor_client.manage.stored import KINDS, creation, edit
 from editor_client.shared import canonical
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import clip
 from editor_client.sync import Client
 from editor_client.transfer.folder import Place, changes, fetch, handle
-from editor_client.transfer.importing.collection import Config, shown
+from editor_client.transfer.importing.collection import Config, excerpt
 from editor_client.transfer.importing.datasets import Changed, apply_dataset
 from editor_client.transfer.importing.planning import UNMADE, build_origin
 
@@ -163,7 +163,7 @@ class Application:
         }
         for scorer_id in sorted(unmade := self._unmade & named):
             about = {"kind": "dataset", "id": planned["name"]}
-            self._problem(about, f"made without the scorer {shown(scorer_id)}, which was not made")
+            self._problem(about, f"made without the scorer {excerpt(scorer_id)}, which was not made")
         return unmade
 
     # The release
@@ -182,15 +182,15 @@ class Application:
             None,
         )
         if made is None:
-            named = title or f"Import from {source['system']}: {shown(source['path'])}"
+            named = title or f"Import from {source['system']}: {excerpt(source['path'])}"
             description = f"Imported from {source['system']}. {mark}"
             made = self.client.create_release(
-                workspace, clipped(named, MAX_TITLE), description=description, items=items
+                workspace, clip(named, MAX_TITLE), description=description, items=items
             )
-            self.report.lines.append(f"release: {made.id} ({shown(made.title)})")
+            self.report.lines.append(f"release: {made.id} ({excerpt(made.title)})")
         elif made.state == "draft" and len(made.items_) < len(items):
             self.client.get_release(made.id).update(items=items)
-            self.report.lines.append(f"release: {made.id} ({shown(made.title)})")
+            self.report.lines.append(f"release: {made.id} ({excerpt(made.title)})")
 
     def _note_refusal(self, action: Mapping[str, Any], error: EditorError) -> None:
         self.report.refused = True
@@ -201,4 +201,4 @@ class Application:
 
 
 def _describe(action: Mapping[str, Any]) -> str:
-    return f"{action['kind']} {shown(action['id'])}"
+    return f"{action['kind']} {excerpt(action['id'])}"

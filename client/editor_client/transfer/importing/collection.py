@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from editor_client.shared import canonical, ids
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import clip
 from editor_client.shared.configurations import MAX_METADATA
 
 Kind = Literal["agent", "promptBlock", "scorer"]
@@ -103,7 +103,7 @@ class Collection:
 
     def lose(self, code: str, where: str, message: str, line: int | None = None) -> None:
         """Note a loss, once; from a certain number on they are only counted."""
-        loss = Loss(code=code, where=shown(where), message=message, line=line)
+        loss = Loss(code=code, where=excerpt(where), message=message, line=line)
         if loss in self._listed:
             return
         if len(self.losses) >= MAX_LOSSES:
@@ -126,7 +126,7 @@ class Collection:
         wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else make_id(name)
         if self._names.setdefault((kind, wanted), name) == name:
             return wanted
-        renamed = f"{clipped(wanted, MAX_ID)}-{_short_digest(name)}"
+        renamed = f"{clip(wanted, MAX_ID)}-{_short_digest(name)}"
         self._names[kind, renamed] = name
         self.lose("id_changed", name, f"Its id is {renamed!r}, because another name gives the id {wanted!r}.")
         return renamed
@@ -157,7 +157,9 @@ class Collection:
         for name, value in extra.items():
             length = len(canonical.dump({name: value}).encode())
             if size + length > MAX_METADATA // 2:
-                self.lose("too_large", where, f"{shown(name)} is too large for the metadata; it is left out.")
+                self.lose(
+                    "too_large", where, f"{excerpt(name)} is too large for the metadata; it is left out."
+                )
             else:
                 kept[name] = value
                 size += length
@@ -172,11 +174,11 @@ def make_id(name: str) -> str:
         plain = unicodedata.normalize("NFC", name.strip())
         found = plain if id_problem(plain) is None else found or f"prompt-{_short_digest(name)}"
     if len(found) > MAX_ID:
-        found = f"{clipped(found, _SHORTENED).rstrip('-/')}-{_short_digest(name)}"
+        found = f"{clip(found, _SHORTENED).rstrip('-/')}-{_short_digest(name)}"
     return (
         found
         if id_problem(found) is None
-        else f"{clipped(found.replace('/', '-'), _SHORTENED)}-{_short_digest(name)}"
+        else f"{clip(found.replace('/', '-'), _SHORTENED)}-{_short_digest(name)}"
     )
 
 
@@ -207,14 +209,14 @@ def a_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def shown(text: object) -> str:
+def excerpt(text: object) -> str:
     """Return a text of a source for messages: one short line, without control characters."""
-    line = clipped(str(text), 4 * MAX_SHOWN)
+    line = clip(str(text), 4 * MAX_SHOWN)
     safe = "".join(
         character if character.isprintable() or character in _JOINERS else repr(character)[1:-1]
         for character in line
     )
-    return safe if len(safe) <= 2 * MAX_SHOWN else f"{clipped(safe, 2 * MAX_SHOWN - 1)}…"
+    return safe if len(safe) <= 2 * MAX_SHOWN else f"{clip(safe, 2 * MAX_SHOWN - 1)}…"
 
 
 def _short_digest(text: str) -> str:
@@ -255,7 +257,7 @@ def remove_credentials(value: Any, collection: Collection, where: str, *, by_nam
         return value
     kept = {}
     for name, member in value.items():
-        place = f"{where}.{shown(name)}"
+        place = f"{where}.{excerpt(name)}"
         is_named = by_name and _KEY.fullmatch(
             re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]", "_", name[-200:]).lower()
         )
@@ -351,13 +353,13 @@ class Members:
         given = {name: value for name, value in self._left.items() if value is not None}
         kept: dict[str, Any] = remove_credentials(given, self.collection, self.where, by_name=by_name)
         for name, value in kept.items():
-            what = shown(name) if name else f"{shown(value)}, which is not what is expected here,"
+            what = excerpt(name) if name else f"{excerpt(value)}, which is not what is expected here,"
             message = f"The editor has no place for {what}: metadata.import has it."
             self.collection.lose(code, self.where, message)
         self._left = {}
         return {name or "value": value for name, value in kept.items()}
 
 
-def nested(**parts: Any) -> dict[str, Any]:
+def nonempty(**parts: Any) -> dict[str, Any]:
     """Return those parts of `metadata.import` that are not empty."""
     return {name: part for name, part in parts.items() if part}

@@ -11,7 +11,13 @@ from editor_client.errors import ValidationFailed
 from editor_client.manage.shapes import DatasetRecord
 from editor_client.shared import canonical, dataset_items
 from editor_client.sync import Client
-from editor_client.transfer.importing.collection import Collection, Dataset, Unreadable, external_id, shown
+from editor_client.transfer.importing.collection import (
+    Collection,
+    Dataset,
+    Unreadable,
+    excerpt,
+    external_id,
+)
 from editor_client.transfer.importing.documents import MAX_TOTAL
 
 BATCH: Final = 200
@@ -160,7 +166,9 @@ def _select_accepted(
         try:
             done = client.get_dataset(there.id).import_file(lines, "jsonl", dry_run=True)
         except ValidationFailed as error:
-            raise Unreadable(f"The dataset {shown(dataset.stored_name)} refuses the items: {error}") from None
+            raise Unreadable(
+                f"The dataset {excerpt(dataset.stored_name)} refuses the items: {error}"
+            ) from None
         refused = {row.row: row.message for row in done.failed}
         for number, item in enumerate(batch, 1):
             if number in refused:
@@ -260,7 +268,7 @@ class Cases:
         self._size += size
         if len(self.items) >= MAX_ITEMS or self._size > MAX_TOTAL:
             limits = f"{MAX_ITEMS} items, or {MAX_TOTAL >> 20} MiB"
-            raise Unreadable(f"{shown(self.name)} has more than {limits}.")
+            raise Unreadable(f"{excerpt(self.name)} has more than {limits}.")
         if size > MAX_ITEM:
             lost = f"An item of more than {MAX_ITEM >> 10} KiB is left out."
             self.collection.lose("too_large", self.name, lost)
@@ -273,7 +281,7 @@ class Cases:
         while (refused := dataset_items.metadata_problem(kept)) is not None:
             name = refused.field.removeprefix("metadata.")
             more.setdefault("metadata", {})[name] = kept.pop(name)
-            lost = f"{shown(name)!r} of the metadata {refused.message}: the member {IMPORT!r} has it."
+            lost = f"{excerpt(name)!r} of the metadata {refused.message}: the member {IMPORT!r} has it."
             self.collection.lose("metadata", self.name, lost)
         if more and IMPORT in kept:
             more.setdefault("metadata", {})[IMPORT] = kept.pop(IMPORT)

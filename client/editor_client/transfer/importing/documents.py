@@ -23,7 +23,7 @@ import httpx2
 from editor_client.certificates import ssl_context
 from editor_client.shared import canonical, ids, tables
 from editor_client.shared.errors import Invalid
-from editor_client.transfer.importing.collection import Collection, Unreadable, shown
+from editor_client.transfer.importing.collection import Collection, Unreadable, excerpt
 from editor_client.transfer.importing.messages import Message
 
 MAX_TEXT: Final = 2 * 1024 * 1024
@@ -53,11 +53,11 @@ def parse_yaml(text: str, name: str) -> Any:
     """
     files = yaml_files()
     if len(text) > MAX_TEXT:
-        raise Unreadable(f"{shown(name)} is too large: {MAX_TEXT >> 20} MiB of YAML are allowed.")
+        raise Unreadable(f"{excerpt(name)} is too large: {MAX_TEXT >> 20} MiB of YAML are allowed.")
     try:
         return files.parse(text, max_aliases=MAX_ALIASES, max_size=2 * MAX_TEXT)
     except Invalid as error:
-        raise Unreadable(f"{shown(name)} {shown(error.issues[0].message)}") from None
+        raise Unreadable(f"{excerpt(name)} {excerpt(error.issues[0].message)}") from None
 
 
 MAX_FILE: Final = 16 * 1024 * 1024
@@ -88,7 +88,7 @@ class Documents:
         try:
             self.path = self.path.resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
-            raise Unreadable(f"{shown(self.path)} cannot be read: {_reason(error)}") from None
+            raise Unreadable(f"{excerpt(self.path)} cannot be read: {_reason(error)}") from None
 
     @property
     def folder(self) -> Path:
@@ -105,9 +105,9 @@ class Documents:
             paths = (Path(folder, name) for name in names if name.endswith(tuple(endings)))
             found += [path for path in paths if not path.is_symlink()]
             if len(found) > MAX_FILES:
-                raise Unreadable(f"{shown(self.path)} holds more than {MAX_FILES} files to import.")
+                raise Unreadable(f"{excerpt(self.path)} holds more than {MAX_FILES} files to import.")
         if not found:
-            raise Unreadable(f"{shown(self.path)} holds no file that ends with {' or '.join(endings)}.")
+            raise Unreadable(f"{excerpt(self.path)} holds no file that ends with {' or '.join(endings)}.")
         return sorted(found)
 
     def name(self, path: Path) -> str:
@@ -127,14 +127,14 @@ class Documents:
         text = reference.removeprefix("file://")
         parts = PurePosixPath(text).parts
         if _ADDRESS.match(text) or "\\" in text or "\0" in text or not parts:
-            raise Unreadable(f"{shown(reference)} is no path in the folder; it is not followed.")
+            raise Unreadable(f"{excerpt(reference)} is no path in the folder; it is not followed.")
         if text.startswith(("/", "~")) or ".." in parts:
-            raise Unreadable(f"{shown(reference)} leads out of the folder; it is not followed.")
+            raise Unreadable(f"{excerpt(reference)} leads out of the folder; it is not followed.")
         path = self.folder
         for part in parts:
             path /= part
             if path.is_symlink():
-                raise Unreadable(f"{shown(reference)} is a symbolic link; it is not followed.")
+                raise Unreadable(f"{excerpt(reference)} is a symbolic link; it is not followed.")
         return path
 
     def matching(self, pattern: str) -> list[Path]:
@@ -145,7 +145,7 @@ class Documents:
         try:
             found = sorted(islice(self.folder.glob(self.name(reference)), MAX_FILES))
         except (ValueError, NotImplementedError, RecursionError) as error:
-            raise Unreadable(f"{shown(pattern)} names no files: {error}.") from None
+            raise Unreadable(f"{excerpt(pattern)} names no files: {error}.") from None
         return [path for path in found if self.resolve_reference(self.name(path)).is_file()]
 
     def text(self, path: Path) -> str:
@@ -153,17 +153,17 @@ class Documents:
         try:
             with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise Unreadable(f"{shown(path.name)} is no regular file.")
+                    raise Unreadable(f"{excerpt(path.name)} is no regular file.")
                 content = file.read(MAX_FILE + 1)
         except OSError as error:
-            raise Unreadable(f"{shown(path.name)} cannot be read: {_reason(error)}") from None
+            raise Unreadable(f"{excerpt(path.name)} cannot be read: {_reason(error)}") from None
         self._read += len(content)
         if len(content) > MAX_FILE or self._read > MAX_TOTAL:
-            raise Unreadable(f"{shown(path.name)} is too large: {MAX_FILE >> 20} MiB are allowed.")
+            raise Unreadable(f"{excerpt(path.name)} is too large: {MAX_FILE >> 20} MiB are allowed.")
         try:
             text, _ = tables.decode(content)
         except Invalid as error:
-            raise Unreadable(f"{shown(path.name)} {error.issues[0].message}.") from None
+            raise Unreadable(f"{excerpt(path.name)} {error.issues[0].message}.") from None
         return self._storable(text, path)
 
     def _storable(self, text: str, path: Path) -> str:
@@ -173,7 +173,7 @@ class Documents:
             return text
         counted, line = 0, 1
 
-        def repaired(found: re.Match[str]) -> str:
+        def repair(found: re.Match[str]) -> str:
             nonlocal counted, line
             code = int(found[1], 16) if found[1] and is_json else -1
             if not found[2] and code != 0 and not 0xD800 <= code <= 0xDFFF:
@@ -181,10 +181,10 @@ class Documents:
             line, counted = line + text.count("\n", counted, found.start()), found.start()
             self.repairs[self.name(path), line, _HALF if code > 0 else _NUL] = None
             if len(self.repairs) > MAX_REPAIRS:
-                raise Unreadable(f"{shown(path.name)} holds many characters that cannot be stored.")
+                raise Unreadable(f"{excerpt(path.name)} holds many characters that cannot be stored.")
             return "\ufffd" if found[2] else r"\ufffd"
 
-        return _PAIR_OR_ESCAPE.sub(repaired, text)
+        return _PAIR_OR_ESCAPE.sub(repair, text)
 
     def json(self, path: Path) -> Any:
         """Return the value of a JSON file."""
@@ -208,7 +208,7 @@ def parse_json(text: str, name: str) -> Any:
     try:
         return canonical.parse(text)
     except Invalid as error:
-        raise Unreadable(f"{shown(name)} {error.issues[0].message}") from None
+        raise Unreadable(f"{excerpt(name)} {error.issues[0].message}") from None
 
 
 def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[dict[str | None, Any]]:
@@ -220,12 +220,12 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
     try:
         table = tables.read(text, is_known=is_known)
     except Invalid as error:
-        raise Unreadable(f"{shown(name)} {error.issues[0].message}.") from None
+        raise Unreadable(f"{excerpt(name)} {error.issues[0].message}.") from None
     if len(table.header) > MAX_COLUMNS:
-        raise Unreadable(f"{shown(name)} has more than {MAX_COLUMNS} columns.")
+        raise Unreadable(f"{excerpt(name)} has more than {MAX_COLUMNS} columns.")
     repeated = next((column for column, count in Counter(table.header).items() if count > 1 and column), "")
     if repeated:
-        raise Unreadable(f"{shown(name)} names the column {shown(repeated)} twice.")
+        raise Unreadable(f"{excerpt(name)} names the column {excerpt(repeated)} twice.")
     for row in filter(any, table.rows):
         named = list(zip_longest(table.header, row))
         cells: dict[str | None, Any] = {name: cell for name, cell in named if name}
@@ -272,11 +272,11 @@ def split_head(
         return FrontMatter({}, "\n".join(lines), 1)
     end = next((place for place in range(start + 1, len(lines)) if marker.fullmatch(lines[place])), None)
     if end is None:
-        raise Unreadable(f"{shown(name)} begins with `{lines[start].strip()}`, and the head has no end.")
+        raise Unreadable(f"{excerpt(name)} begins with `{lines[start].strip()}`, and the head has no end.")
     # with the lines of the file
     head = parse_yaml("\n".join(["" for _ in range(start + 1)] + lines[start + 1 : end] + [""]), name)
     if head is not None and not isinstance(head, dict):
-        raise Unreadable(f"{shown(name)} has a head that is no object.")
+        raise Unreadable(f"{excerpt(name)} has a head that is no object.")
     comments = "\n".join(lines[:start]).strip()
     return FrontMatter(head or {}, "\n".join(lines[end + 1 :]), end + 2, comments)
 
@@ -285,7 +285,7 @@ def note_unresolved(text: str, collection: Collection, where: str, first_line: i
     """Note references of the source to the environment or to files, which stay as text here."""
     for match in _UNRESOLVED.finditer(text):
         line = first_line + text.count("\n", 0, match.start())
-        collection.lose("not_resolved", where, f"{shown(match[0])} stays as text.", line)
+        collection.lose("not_resolved", where, f"{excerpt(match[0])} stays as text.", line)
 
 
 def messages_in(file: FrontMatter, tag: re.Pattern[str], role: str) -> list[Message]:
@@ -365,17 +365,17 @@ class Server:
                 content = self._content(response, path)
         except httpx2.HTTPError as error:
             raise Unreadable(
-                f"{shown(path)} cannot be read: {shown(error) or type(error).__name__}"
+                f"{excerpt(path)} cannot be read: {excerpt(error) or type(error).__name__}"
             ) from None
         if response.status_code == httpx2.codes.NOT_FOUND and missing is not None:
             return missing
         if response.status_code != httpx2.codes.OK:
             where = " It leads elsewhere, which is not followed." if response.is_redirect else ""
-            raise Unreadable(f"{shown(path)} answered {response.status_code}.{where}")
+            raise Unreadable(f"{excerpt(path)} answered {response.status_code}.{where}")
         try:
             return parse_json(content.decode("utf-8"), path)
         except UnicodeDecodeError:
-            raise Unreadable(f"{shown(path)} is not UTF-8.") from None
+            raise Unreadable(f"{excerpt(path)} is not UTF-8.") from None
 
     def pages(self, path: str, member: str, token: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Yield the objects in a list of all pages; `token` is the parameter that names the next one."""
@@ -394,9 +394,9 @@ class Server:
         for piece in response.iter_bytes():
             content += piece
             if monotonic() > deadline:
-                raise Unreadable(f"{shown(path)} takes longer than {MAX_SECONDS} seconds.")
+                raise Unreadable(f"{excerpt(path)} takes longer than {MAX_SECONDS} seconds.")
             if len(content) > MAX_FILE or self._read + len(content) > MAX_TOTAL:
-                raise Unreadable(f"{shown(path)} is too large: {MAX_FILE >> 20} MiB are allowed.")
+                raise Unreadable(f"{excerpt(path)} is too large: {MAX_FILE >> 20} MiB are allowed.")
         self._read += len(content)
         return bytes(content)
 

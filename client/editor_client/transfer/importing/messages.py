@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from editor_client.shared.instructions import PATH, placeholders
 from editor_client.shared.text_keys import is_name, is_word
-from editor_client.transfer.importing.collection import Collection, Members, remove_credentials, shown
+from editor_client.transfer.importing.collection import Collection, Members, excerpt, remove_credentials
 
 Language = Literal["curly", "mustache", "f-string", "jinja2", "handlebars", "none"]
 LOGIC: Final = "template_logic"
@@ -110,7 +110,7 @@ class Translator:
         found = {name for text in texts for name in variables(text, language)}
         names = rename_variables([*found, *more])
         for name, ours in names.items():
-            collection.lose("variable_renamed", where, f"The variable {shown(name)!r} is now {ours!r}.")
+            collection.lose("variable_renamed", where, f"The variable {excerpt(name)!r} is now {ours!r}.")
         return cls(collection=collection, language=language, names=names)
 
     def name(self, name: str) -> str:
@@ -129,7 +129,9 @@ class Translator:
             if piece.kind == "variable":
                 ours = self.name(piece.name)
                 meant.append(ours)
-                result.append(_placeholder(piece, ours))
+                is_ours = piece.name == ours and not piece.source.startswith("{{{")
+                is_ours = is_ours and [path for path, _ in placeholders(piece.source)] == [ours]
+                result.append(piece.source if is_ours else f"{{{{ {ours} }}}}")
             elif piece.kind == "literal":
                 result.append(piece.name)
             else:
@@ -137,7 +139,7 @@ class Translator:
                 source = piece.source
                 result.append(source.replace("{{", "{").replace("}}", "}") if is_escaped else source)
             if piece.kind == "logic":
-                message = f"{shown(piece.source)} stays as text: the editor does not run it."
+                message = f"{excerpt(piece.source)} stays as text: the editor does not run it."
                 self.collection.lose(LOGIC, where, message, line)
         translated = "".join(result)
         expected = Counter(meant)
@@ -154,13 +156,6 @@ def only_variables(text: str, language: Language) -> list[str] | None:
     if any(piece.kind != "variable" and piece.source.strip() for piece in found):
         return None
     return [piece.name for piece in found if piece.kind == "variable"] or None
-
-
-def _placeholder(piece: Piece, ours: str) -> str:
-    """Return a variable as our placeholder; one in our form is unchanged."""
-    if piece.name == ours and [path for path, _ in placeholders(piece.source)] == [ours]:
-        return piece.source if not piece.source.startswith("{{{") else f"{{{{ {ours} }}}}"
-    return f"{{{{ {ours} }}}}"
 
 
 def _format_pieces(text: str) -> Iterator[Piece]:
@@ -188,7 +183,10 @@ def _tagged_pieces(text: str, language: Language) -> Iterator[Piece]:
     opener = re.compile("|".join(map(re.escape, openers)))
     place, line, searched = 0, 1, 0
     while match := opener.search(text, searched):
-        opened = _find_opening(text, match.start(), match[0], language)
+        opened = match[0]
+        if language in {"mustache", "handlebars"}:
+            longer = (opening for opening in ("{{!--", "{{{") if text.startswith(opening, match.start()))
+            opened = next(longer, opened)
         closer = _CLOSERS[opened]
         end = -1 if closer in exhausted else text.find(closer, match.start() + len(opened))
         if end < 0:
@@ -207,13 +205,6 @@ def _tagged_pieces(text: str, language: Language) -> Iterator[Piece]:
         line += source.count("\n")
     if place < len(text):
         yield Piece("text", text[place:], line)
-
-
-def _find_opening(text: str, start: int, found: str, language: Language) -> str:
-    """Return the whole opening of a tag."""
-    if language in {"mustache", "handlebars"}:
-        return next((opening for opening in ("{{!--", "{{{") if text.startswith(opening, start)), found)
-    return found
 
 
 def _tag(source: str, opened: str, line: int, language: Language) -> Piece:
@@ -335,7 +326,7 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     numbered = [(number, message) for number, message in enumerate(messages, 1) if message.text is not None]
     for message in messages:
         if message.text is None and not message.is_dropped:
-            name = shown(message.placeholder)
+            name = excerpt(message.placeholder)
             collection.lose("placeholder", where, f"The place for messages {name!r} is left out.")
     system = [entry for entry in numbered if entry[1].role in INSTRUCTING and str(entry[1].text).strip()]
     rest = [entry for entry in numbered if entry[1].role not in INSTRUCTING and str(entry[1].text).strip()]
@@ -346,18 +337,20 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     if not system:
         collection.lose("empty", where, "There is no text in it; it is left out.")
         return None
-    asked = _find_input(rest, language)
+    users = [(number, str(message.text)) for number, message in rest if message.role == "user"]
+    inputs = [Input(number, found) for number, text in users if (found := only_variables(text, language))]
+    asked = inputs[0] if len(inputs) == 1 else None
     blocks = {}
     for number, message in rest:
         place = f"{where}, message {number}"
         if asked and number == asked.number:
-            names = ", ".join(map(shown, asked.variables))
+            names = ", ".join(map(excerpt, asked.variables))
             left = f"A message that consists of variables is left out, as the input of the agent: {names}."
             collection.lose("input_message", place, left)
             continue
         name = f"{number}-{message.role}"
         blocks[name] = _inline(message, translator, place)
-        became = f"An agent has no messages: this one of the {shown(message.role)} became a prompt block."
+        became = f"An agent has no messages: this one of the {excerpt(message.role)} became a prompt block."
         collection.lose("message_as_block", place, became)
     instructions = [
         block
@@ -407,17 +400,10 @@ def _inline(message: Message, translator: Translator, where: str) -> str:
     """Return a message as one text, with references pasted."""
     for part in message.parts:
         if part.note or part.block_id is not None:
-            lost = part.note or f"The text of {shown(part.block_id)} is pasted: a block has no references."
+            lost = part.note or f"The text of {excerpt(part.block_id)} is pasted: a block has no references."
             translator.collection.lose("reference", where, lost)
     text = "".join(part.text for part in message.parts) or str(message.text)
     return _translate(text, translator, where, message.line)
-
-
-def _find_input(rest: Sequence[tuple[int, Message]], language: Language) -> Input | None:
-    """Return the one message of a user that consists of variables; None if there are several, or none."""
-    users = [(number, str(message.text)) for number, message in rest if message.role == "user"]
-    found = [Input(number, names) for number, text in users if (names := only_variables(text, language))]
-    return found[0] if len(found) == 1 else None
 
 
 def _translate(text: str, translator: Translator, where: str, line: int) -> str:
@@ -437,10 +423,10 @@ def _read_text(content: Any, collection: Collection, where: str) -> tuple[str | 
             texts.append(text)
         if not isinstance(text, str) or more:
             kind = part.get("type") if isinstance(part, dict) else type(part).__name__
-            what = f": {', '.join(map(shown, more))}" if isinstance(text, str) else ""
-            message = f"Of a part of the type {shown(kind)!r} the editor takes the text alone{what}."
+            what = f": {', '.join(map(excerpt, more))}" if isinstance(text, str) else ""
+            message = f"Of a part of the type {excerpt(kind)!r} the editor takes the text alone{what}."
             if not isinstance(text, str):
-                message = f"A part of the type {shown(kind)!r} is left out."
+                message = f"A part of the type {excerpt(kind)!r} is left out."
             collection.lose("content", where, f"{message} metadata.import has it.")
             lost.append(part)
     if len(texts) > 1:

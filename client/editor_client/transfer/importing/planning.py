@@ -21,7 +21,7 @@ from editor_client.errors import (
 )
 from editor_client.manage.stored import KINDS, creation_check
 from editor_client.shared import canonical, dataset_items, ids
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import clip
 from editor_client.shared.errors import Issue
 from editor_client.shared.instructions import placeholders, referenced_blocks, split
 from editor_client.sync import Client
@@ -33,8 +33,8 @@ from editor_client.transfer.importing.collection import (
     Resource,
     Snapshot,
     Unreadable,
+    excerpt,
     id_problem,
-    shown,
 )
 from editor_client.transfer.importing.datasets import plan_dataset
 from editor_client.transfer.importing.documents import is_address
@@ -130,7 +130,7 @@ class Judge:
             return None
         kept = {name: snapshot.config[name] for name in sorted(fields)}
         for issue in issues:
-            lost = f"{shown(issue.field)} is refused: it {issue.message}. metadata.import has it."
+            lost = f"{excerpt(issue.field)} is refused: it {issue.message}. metadata.import has it."
             self.collection.lose(REFUSED, resource.name, lost)
         config = {name: value for name, value in snapshot.config.items() if name not in fields}
         refused = {**resource.extra.get(REFUSED, {}), **kept}
@@ -142,7 +142,7 @@ class Judge:
         name = function_name(resource.name)
         why = "; ".join(f"{issue.field.removeprefix('config.')} {issue.message}" for issue in issues)
         instead = f"a code scorer stands in its place; register the function {name!r}"
-        message = f"It is refused ({shown(why)}): {instead}."
+        message = f"It is refused ({excerpt(why)}): {instead}."
         self.collection.lose(TO_BE_FILLED_IN, resource.name, message)
         self.filled_in.add(resource.id)
         source = {key: value for key, value in snapshot.config.items() if key != "name"}
@@ -185,7 +185,7 @@ def make_plan(
     names.update(f"dataset {dataset.name}" for dataset in collection.datasets)
     twice = next((name for name, count in names.items() if count > 1), None)
     if twice is not None:
-        raise Unreadable(f"Two in the source would be the {shown(twice)}: import them one by one.")
+        raise Unreadable(f"Two in the source would be the {excerpt(twice)}: import them one by one.")
     workspace_id = workspace
     if not workspace_id:
         workspaces = [reached.id for reached in client.me().workspaces]
@@ -208,7 +208,7 @@ def make_plan(
         }
         if taken and action["action"] in {"create", "update"}:
             # The id of a block that is not made belongs to another resource.
-            reason = f"It refers to {shown(min(taken))}, whose id is taken; choose a --prefix."
+            reason = f"It refers to {excerpt(min(taken))}, whose id is taken; choose a --prefix."
             conflict: Action = {"versions": [], "published": None, "action": "conflict", "reason": reason}
             action = {**action, **conflict}
         actions.append(action)
@@ -259,7 +259,7 @@ def _add_prefix(collection: Collection, prefix: str) -> Iterable[Resource]:
     for resource in collection.resources:
         resource_id = prefix + resource.id
         if problem := id_problem(resource_id):
-            raise Unreadable(f"The id {shown(resource_id)!r} is not valid: {problem}.")
+            raise Unreadable(f"The id {excerpt(resource_id)!r} is not valid: {problem}.")
         snapshots = [
             Snapshot(**{**vars(snapshot), "config": _referring(snapshot.config, prefix)})
             for snapshot in resource.snapshots
@@ -287,12 +287,12 @@ def _dataset(
     """
     name = dataset_items.composed_name(prefix + dataset.name)
     if problem := dataset_items.name_problem(name):
-        name = f"{clipped(name, 180).strip()}-{canonical.digest(name)[:8]}"
-        message = f"The name {shown(dataset.name)!r} {problem}: it is now {shown(name)!r}."
+        name = f"{clip(name, 180).strip()}-{canonical.digest(name)[:8]}"
+        message = f"The name {excerpt(dataset.name)!r} {problem}: it is now {excerpt(name)!r}."
         collection.lose("name", dataset.name, message)
     named = {*dataset.scorer_ids, *(scorer for item in dataset.items for scorer in item.get("scorerIds", ()))}
     for scorer_id in sorted(unmade & {prefix + scorer for scorer in named}):
-        message = f"The scorer {shown(scorer_id)} is not made: the dataset does without it."
+        message = f"The scorer {excerpt(scorer_id)} is not made: the dataset does without it."
         collection.lose("scorer", dataset.name, message)
     scorers = [prefix + scorer_id for scorer_id in dataset.scorer_ids]
     return replace(
@@ -359,7 +359,7 @@ def _labels(snapshot: Snapshot, resource: Resource, collection: Collection) -> l
         if ids.label_problem(label) is None:
             kept.append(label)
         else:
-            message = f"The label {shown(label)!r} is left out: {ids.label_problem(label)}."
+            message = f"The label {excerpt(label)!r} is left out: {ids.label_problem(label)}."
             collection.lose("label", resource.name, message)
     return kept
 

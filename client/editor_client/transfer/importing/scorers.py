@@ -17,8 +17,8 @@ from editor_client.transfer.importing.collection import (
     Config,
     Resource,
     Snapshot,
+    excerpt,
     remove_credentials,
-    shown,
 )
 from editor_client.transfer.importing.messages import Language, pieces, variables
 
@@ -81,7 +81,7 @@ class Scorers:
         else:
             function = self._functions[digest] = self._function_name(name)
         scorer_id = self.add(name, "code", {"name": function}, source=source)
-        message = f"{shown(why)}: a code scorer stands in its place; register the function {function!r}."
+        message = f"{excerpt(why)}: a code scorer stands in its place; register the function {function!r}."
         self.collection.lose(TO_BE_FILLED_IN, f"{self.folder}/{name}", message)
         return scorer_id
 

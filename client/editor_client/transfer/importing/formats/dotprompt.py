@@ -21,9 +21,9 @@ from editor_client.transfer.importing.collection import (
     Snapshot,
     Unreadable,
     an_object,
-    nested,
+    excerpt,
+    nonempty,
     remove_credentials,
-    shown,
 )
 from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, split_head
 from editor_client.transfer.importing.messages import Message, Part, Translator
@@ -75,7 +75,7 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
         lost = "The comments before the head are no part of the prompt; metadata.import has them."
         collection.lose("comment", name, lost)
     extra = {
-        **nested(config=config.left(), input=given.left(), comments=parts.comments),
+        **nonempty(config=config.left(), input=given.left(), comments=parts.comments),
         **without_place(named, model),
         **head.left(),
     }
@@ -108,7 +108,7 @@ class _Partials:
                 self._found[match["name"]] = self._read(match["name"])
             part = self._found[match["name"]]
             if part is None:
-                lost = f"{shown(match[0])} stays as text: there is no such text in the folder."
+                lost = f"{excerpt(match[0])} stays as text: there is no such text in the folder."
                 self.collection.lose("reference", where, lost)
                 continue
             parts += [Part(message.text[end : match.start()]), part]
@@ -137,7 +137,7 @@ class _Partials:
         if parts.comments:
             lost = "The comments before the head are no part of the prompt; metadata.import has them."
             self.collection.lose("comment", name, lost)
-        extra = remove_credentials({**left, **nested(comments=parts.comments)}, self.collection, name)
+        extra = remove_credentials({**left, **nonempty(comments=parts.comments)}, self.collection, name)
         message = change_message(self.collection, name, None)
         snapshot = Snapshot(config=dict(config), message=message)
         self.collection.resources.append(

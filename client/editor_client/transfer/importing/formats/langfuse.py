@@ -28,10 +28,10 @@ from editor_client.transfer.importing.collection import (
     Unreadable,
     a_text,
     an_object,
-    nested,
+    excerpt,
+    nonempty,
     objects,
     remove_credentials,
-    shown,
 )
 from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents, Server, from_environment, segment
@@ -53,13 +53,18 @@ class Prompts:
 
     versions: Mapping[str, Sequence[Mapping[str, Any]]]
     collection: Collection
-    blocks: set[str] = field(init=False)
+    blocks: set[str] = field(default_factory=set, init=False)
     """The names of the texts that others refer to by their published version: they become prompt blocks."""
     _pasted: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         found = {match["name"] for match in self._all_references() if match["which"] == PRODUCTION}
-        self.blocks = {name for name in found if self._can_be_block(name)}
+        for name in found:
+            versions = self.versions.get(name, ())
+            texts = [version["prompt"] for version in versions]
+            is_plain = all(isinstance(text, str) and not _REFERENCE.search(text) for text in texts)
+            if is_plain and any(PRODUCTION in read_labels(version) for version in versions):
+                self.blocks.add(name)
 
     def block_id(self, name: str) -> str:
         """Return the id of a prompt block."""
@@ -98,7 +103,7 @@ class Prompts:
         if name in self.blocks and match["which"] == PRODUCTION:
             return Part(target, block_id=self.block_id(name))
         why = "it has references itself" if match["which"] == PRODUCTION else "references follow what is live"
-        return Part(target, note=f"The text of {shown(name)}, {shown(which)}, is pasted: {why}.")
+        return Part(target, note=f"The text of {excerpt(name)}, {excerpt(which)}, is pasted: {why}.")
 
     def _resolve_text(self, match: re.Match[str], above: tuple[str, ...], where: str) -> str | None:
         """Return the text of a reference; None, with a note, if there is none."""
@@ -106,16 +111,16 @@ class Prompts:
         text = None if version is None else version["prompt"]
         if not isinstance(text, str) or match["name"] in above:
             reason = "it goes in a circle" if match["name"] in above else "no such text is in the source"
-            message = f"{shown(match[0])} stays as text: {reason}."
+            message = f"{excerpt(match[0])} stays as text: {reason}."
             self.collection.lose("reference", where, message)
             return None
         inner = (*above, match["name"])
 
-        def replaced(found: re.Match[str]) -> str:
+        def insert(found: re.Match[str]) -> str:
             nested = self._resolve_text(found, inner, where)
             return found[0] if nested is None else nested
 
-        full = _REFERENCE.sub(replaced, text)
+        full = _REFERENCE.sub(insert, text)
         self._pasted += len(full) + COST
         if self._pasted > MAX_PASTED:
             raise Unreadable("The prompts refer to each other so often that their texts become too large.")
@@ -143,13 +148,6 @@ class Prompts:
         texts = [message.get("content") for message in messages if isinstance(message, dict)]
         return [match for text in texts if isinstance(text, str) for match in _REFERENCE.finditer(text)]
 
-    def _can_be_block(self, name: str) -> bool:
-        """Return whether every version is a text without references, and one of them is published."""
-        versions = self.versions.get(name, ())
-        texts = [version["prompt"] for version in versions]
-        plain = all(isinstance(text, str) and not _REFERENCE.search(text) for text in texts)
-        return plain and any(PRODUCTION in read_labels(version) for version in versions)
-
 
 def read_labels(version: Mapping[str, Any]) -> list[str]:
     """Return the labels of a version."""
@@ -176,7 +174,7 @@ def read(documents: Documents) -> Collection:
     for path in documents.files([".json"]):
         value = documents.json(path)
         if not isinstance(value, list):
-            raise Unreadable(f"{shown(documents.name(path))} is no list of prompts.")
+            raise Unreadable(f"{excerpt(documents.name(path))} is no list of prompts.")
         found += value
     return from_values(found)
 
@@ -201,7 +199,7 @@ def _prompts(server: Server) -> Iterator[dict[str, Any]]:
             # Resolved, the references would be lost.
             found = server.get(path, version=version, resolve="false")
             if not isinstance(found, dict) or found.get("name") != name:
-                raise Unreadable(f"The answer about {shown(name)} is about another prompt.")
+                raise Unreadable(f"The answer about {excerpt(name)} is about another prompt.")
             yield found
 
 
@@ -263,7 +261,7 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
         "live": PRODUCTION in labels,
         "model": model,
         "settings": settings,
-        "extra": nested(config=config.left() | without_place(named, model), version=members.left()),
+        "extra": nonempty(config=config.left() | without_place(named, model), version=members.left()),
     }
 
 
@@ -329,9 +327,9 @@ def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Colle
     cases = Cases(collection, name)
     for entry in found:
         if entry.get("status") == "ARCHIVED":
-            collection.lose("archived", name, f"The archived item {shown(entry.get('id'))} is left out.")
+            collection.lose("archived", name, f"The archived item {excerpt(entry.get('id'))} is left out.")
             continue
-        where = f"{name}, item {shown(entry.get('id'))}"
+        where = f"{name}, item {excerpt(entry.get('id'))}"
         members = Members(entry, collection, f"{name}, items")
         if members.peek("status") == "ACTIVE":
             members.skip("status")

@@ -14,9 +14,9 @@ from editor_client.transfer.importing.collection import (
     Unreadable,
     a_text,
     an_object,
-    nested,
+    excerpt,
+    nonempty,
     objects,
-    shown,
 )
 from editor_client.transfer.importing.documents import Server, from_environment, segment
 from editor_client.transfer.importing.messages import Language, Message
@@ -101,7 +101,7 @@ def _read_repo(server: Server, repo: Mapping[str, Any], collection: Collection) 
         number=number,
         model=manifest.model,
         settings=manifest.settings,
-        extra={**manifest.extra, **nested(commit=commit.left(), repo=about.left())},
+        extra={**manifest.extra, **nonempty(commit=commit.left(), repo=about.left())},
     )
     reader.finish(tags=tags.read_tags({tags.MEMBER: labels}))
 
@@ -201,7 +201,7 @@ class _Manifest:
         is_template = isinstance(arguments.peek("template"), str)
         text = arguments.text("template") if is_template else arguments.peek("content")
         if not isinstance(text, str):
-            lost = f"A message of the type {shown(kind)} has no text; it is left out."
+            lost = f"A message of the type {excerpt(kind)} has no text; it is left out."
             self.collection.lose("message", self.name, lost)
             return
         if not is_template:

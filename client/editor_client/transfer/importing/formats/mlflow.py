@@ -19,9 +19,9 @@ from editor_client.transfer.importing.collection import (
     Members,
     Unreadable,
     a_text,
-    nested,
+    excerpt,
+    nonempty,
     objects,
-    shown,
 )
 from editor_client.transfer.importing.documents import Server, parse_json
 from editor_client.transfer.importing.messages import Message, messages_from
@@ -61,7 +61,7 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
     about = Members(prompt, collection, a_text(prompt.get("name")))
     name = about.text("name")
     if not name or "'" in name:
-        raise Unreadable(f"The list of prompts has an entry with the name {shown(prompt.get('name'))}.")
+        raise Unreadable(f"The list of prompts has an entry with the name {excerpt(prompt.get('name'))}.")
     path = "api/2.0/mlflow/model-versions/search"
     versions = list(server.pages(path, "model_versions", "page_token", filter=f"name='{name}'"))
     labels = _aliases(prompt, versions)
@@ -98,14 +98,14 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
             live="production" in labels[number],
             model=model,
             settings=settings,
-            extra=nested(
+            extra=nonempty(
                 config=config.left() | without_place(named, model),
                 responseFormat=response,
                 tags=tags.left(),
                 version=members.left(),
             ),
         )
-    reader.finish(nested(promptTags=_tags(about).left(), prompt=about.left()))
+    reader.finish(nonempty(promptTags=_tags(about).left(), prompt=about.left()))
 
 
 def _tags(members: Members) -> Members:

@@ -11,7 +11,13 @@ from editor_client.transfer.importing.agents import (
     settings_in,
     without_place,
 )
-from editor_client.transfer.importing.collection import Collection, Members, Unreadable, nested, shown
+from editor_client.transfer.importing.collection import (
+    Collection,
+    Members,
+    Unreadable,
+    excerpt,
+    nonempty,
+)
 from editor_client.transfer.importing.documents import Documents
 from editor_client.transfer.importing.messages import messages_from
 
@@ -32,7 +38,7 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
     versions = prompt.get("versions") if isinstance(prompt, dict) else None
     name = isinstance(prompt, dict) and (prompt.get("name") or prompt.get("openai_prompt_id"))
     if not isinstance(name, str) or not isinstance(versions, list) or not versions:
-        raise Unreadable(f"{shown(file)} is no saved prompt: it needs a name, and a list of versions.")
+        raise Unreadable(f"{excerpt(file)} is no saved prompt: it needs a name, and a list of versions.")
     about = Members(prompt, collection, name)
     about.skip("name", "versions")
     live = about.take("production_version")
@@ -52,7 +58,7 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
             number=number,
             model=model,
             settings=settings,
-            extra=nested(config=config.left() | without_place(named, model), version=members.left()),
+            extra=nonempty(config=config.left() | without_place(named, model), version=members.left()),
             live=str(live) == number,
         )
-    reader.finish({**nested(prompt=about.left()), **({"promptId": prompt_id} if prompt_id else {})})
+    reader.finish({**nonempty(prompt=about.left()), **({"promptId": prompt_id} if prompt_id else {})})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from editor_client.shared import canonical
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import clip
 from editor_client.shared.text_keys import is_word
 from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in, without_place
 from editor_client.transfer.importing.collection import (
@@ -17,9 +17,9 @@ from editor_client.transfer.importing.collection import (
     Members,
     Unreadable,
     a_text,
-    nested,
+    excerpt,
+    nonempty,
     remove_credentials,
-    shown,
 )
 from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents
@@ -48,7 +48,7 @@ def read(documents: Documents) -> Collection:
         value = documents.json(path)
         for entry in value if isinstance(value, list) else [value]:
             if not isinstance(entry, dict) or not isinstance(entry.get("testing_criteria"), list):
-                raise Unreadable(f"{shown(documents.name(path))} is no eval: it has no testing_criteria.")
+                raise Unreadable(f"{excerpt(documents.name(path))} is no eval: it has no testing_criteria.")
             _read_eval(entry, name, collection)
     return collection
 
@@ -77,7 +77,7 @@ def _read_rows(
                 left=members.left(by_name=False),
             )
         else:
-            raise Unreadable(f"{shown(name)}, row {number} has neither `item` nor `input`.")
+            raise Unreadable(f"{excerpt(name)}, row {number} has neither `item` nor `input`.")
     if cases.items:
         collection.datasets.append(
             Dataset(name=name, items=cases.items, scorer_ids=scorer_ids, agent_ids=agent_ids)
@@ -99,7 +99,7 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
         listed = about.members("runs")
         runs = listed.objects("data")
         listed.skip("object", "has_more", "first_id", "last_id")
-        left |= nested(runs=listed.left())
+        left |= nonempty(runs=listed.left())
     else:
         runs = about.objects("runs")
     for number, run in enumerate(runs, 1):
@@ -118,11 +118,11 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
             collection.lose("rows", name, message)
         if source.peek("type") == "completions":
             source.skip("type")
-        kept = {**unread, **nested(source=content.left()), **source.left()}
-        if kept := {**nested(data_source=kept), **members.left()}:
+        kept = {**unread, **nonempty(source=content.left()), **source.left()}
+        if kept := {**nonempty(data_source=kept), **members.left()}:
             lost_runs[str(number)] = kept
     _read_rows(list(rows.values()), name, collection, [text for text in found if text], agents)
-    extra = {**nested(runs=lost_runs, testing_criteria=left), **about.left()}
+    extra = {**nonempty(runs=lost_runs, testing_criteria=left), **about.left()}
     collection.attach(extra, since, name)
 
 
@@ -134,9 +134,9 @@ def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[li
         template.skip("type")
     sampling = source.members("sampling_params")
     settings, named = settings_in(sampling), source.take("model")
-    extra = nested(config=sampling.left(), input_messages=template.left())
+    extra = nonempty(config=sampling.left(), input_messages=template.left())
     if not messages:
-        kept = {**extra, **({"model": named} if named else {}), **nested(modelSettings=settings)}
+        kept = {**extra, **({"model": named} if named else {}), **nonempty(modelSettings=settings)}
         if kept:
             lost = "It has no messages, so there is no agent for it; metadata.import has what it says."
             collection.lose("prompt", name, lost)
@@ -153,7 +153,7 @@ def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -
     name = "".join(
         character for character in a_text(grader.get("name")) if is_word(character) or character in " -"
     ).strip()
-    name = clipped(name, MAX_SHOWN) or "grader"
+    name = clip(name, MAX_SHOWN) or "grader"
     kind = grader.get("type")
     members = Members(grader, scorers.collection, f"{scorers.folder}/{name}")
     found = _string_check(grader) if kind == "string_check" else None
@@ -169,7 +169,7 @@ def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -
         scorer_id = None
     else:
         members = Members({}, scorers.collection, members.where)
-        scorer_id = scorers.to_be_filled_in(name, dict(grader), f"The grader {shown(kind)!r}")
+        scorer_id = scorers.to_be_filled_in(name, dict(grader), f"The grader {excerpt(kind)!r}")
     if kept := members.left():
         left[name] = kept
     return scorer_id

@@ -11,9 +11,9 @@ from editor_client.transfer.importing.collection import (
     Dataset,
     Members,
     Unreadable,
-    nested,
+    excerpt,
+    nonempty,
     remove_credentials,
-    shown,
 )
 from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents
@@ -32,7 +32,7 @@ def read(documents: Documents) -> Collection:
     for path in documents.files(ENDINGS):
         value = documents.value(path)
         if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
-            raise Unreadable(f"{shown(documents.name(path))} is no prompt: it has no list of messages.")
+            raise Unreadable(f"{excerpt(documents.name(path))} is no prompt: it has no list of messages.")
         _read_prompt(value, documents.stem(path, ENDINGS), collection)
     return collection
 
@@ -62,7 +62,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
         model=model,
         settings=settings,
         extra={
-            **nested(modelParameters=parameters.left()),
+            **nonempty(modelParameters=parameters.left()),
             **without_place(named, model),
             **about.left(),
         },
@@ -88,7 +88,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
         agent_ids = [reader.id] if reader.is_made else []
         dataset = Dataset(name=name, items=cases.items, scorer_ids=scorer_ids, agent_ids=agent_ids)
         collection.datasets.append(dataset)
-    collection.attach(nested(evaluators=left), since, name)
+    collection.attach(nonempty(evaluators=left), since, name)
 
 
 def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
@@ -101,13 +101,13 @@ def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]
     if isinstance(members.peek("string"), dict):
         inner = members.members("string")
         scorer_id = _string_scorer(name, inner, scorers, where)
-        more = nested(string=inner.left())
+        more = nonempty(string=inner.left())
     elif isinstance(members.peek("llm"), dict):
         inner = members.members("llm")
         scorer_id, more = _judge(name, inner, scorers, where)
-        more = nested(llm={**more, **inner.left()})
+        more = nonempty(llm={**more, **inner.left()})
     else:
-        uses = shown(members.peek("uses") or "an unknown kind")
+        uses = excerpt(members.peek("uses") or "an unknown kind")
         scorers.collection.lose(LEFT_OUT, where, f"It is left out: the editor does not have {uses}.")
         more = {}
     if kept := {**more, **members.left()}:
@@ -149,4 +149,4 @@ def _judge(name: str, given: Members, scorers: Scorers, where: str) -> tuple[str
     model = model_from(named, scorers.collection, where)
     scorer_id = scorers.judge(name, instructions, choices, model, None)
     lost = {} if scorer_id else {"prompt": instructions, "choices": choices}
-    return scorer_id, {**nested(choices=left), **without_place(named, model), **lost}
+    return scorer_id, {**nonempty(choices=left), **without_place(named, model), **lost}

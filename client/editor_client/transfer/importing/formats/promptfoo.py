@@ -21,10 +21,10 @@ from editor_client.transfer.importing.collection import (
     Unreadable,
     a_text,
     an_object,
-    nested,
+    excerpt,
+    nonempty,
     objects,
     remove_credentials,
-    shown,
 )
 from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents, csv_rows, parse_json, parse_yaml
@@ -154,7 +154,7 @@ class Tests:
                 name = named.removeprefix("#/assertionTemplates/")
                 template = an_object(self.templates.get(name))
                 if not template:
-                    self.collection.lose("assertion", "tests", f"{shown(named)} names no assertion here.")
+                    self.collection.lose("assertion", "tests", f"{excerpt(named)} names no assertion here.")
                     left.append(assertion)
                     continue
                 self.used_templates.add(name)
@@ -187,7 +187,7 @@ class Tests:
             elif isinstance(entry, str):
                 found += self._in_files(entry, where)
             elif entry is not None:
-                message = f"{shown(entry)} is left out: it is no object. metadata.import has it."
+                message = f"{excerpt(entry)} is left out: it is no object. metadata.import has it."
                 self.collection.lose("not_followed", where, message)
                 self.left.setdefault(where, []).append(entry)
         return found
@@ -208,7 +208,7 @@ class Tests:
         reason = ""
         paths: list[Path] = []
         if _CODE.search(name) or re.match(r"(?:https?|exec|huggingface|az|s3|python|package):", reference):
-            reason = f"{shown(reference)} is left out: nothing is executed, and no address is followed."
+            reason = f"{excerpt(reference)} is left out: nothing is executed, and no address is followed."
         else:
             try:
                 paths = self.documents.matching(name)
@@ -216,11 +216,11 @@ class Tests:
                 reason = str(error)
         for path in paths:
             if path.suffix.lower() not in endings:
-                reason = f"{shown(path.name)} is left out: such files are not read."
+                reason = f"{excerpt(path.name)} is left out: such files are not read."
             elif not path.is_file():
-                reason = f"{shown(path.name)} is left out: it is not there."
+                reason = f"{excerpt(path.name)} is left out: it is not there."
         if not paths and not reason:
-            reason = f"{shown(reference)} names no file."
+            reason = f"{excerpt(reference)} names no file."
         if reason:
             self.collection.lose("not_followed", where, reason)
             clean = remove_credentials(reference, self.collection, where)
@@ -240,7 +240,7 @@ class Tests:
             listed = value if isinstance(value, list) else [value]
         for entry in listed:
             if not isinstance(entry, dict):
-                lost = f"{shown(entry)} in {shown(path.name)} is left out: it is no test."
+                lost = f"{excerpt(entry)} in {excerpt(path.name)} is left out: it is no test."
                 self.collection.lose("not_followed", "tests", lost)
         return objects(listed)
 
@@ -281,7 +281,7 @@ class Tests:
         elif name == "config":
             self._configure(column, cell, thresholds)
         elif name != "metric":
-            self.collection.lose("column", "tests", f"The column {shown(column)!r} is left out.")
+            self.collection.lose("column", "tests", f"The column {excerpt(column)!r} is left out.")
             if name in ("prefix", "suffix"):
                 test["options"][name] = cell
             else:
@@ -293,7 +293,7 @@ class Tests:
         match = _INDEX.fullmatch(name)
         if match is None or member != "threshold":
             self.collection.lose(
-                "column", "tests", f"The column {shown(column)!r} is left out: {shown(cell)}."
+                "column", "tests", f"The column {excerpt(column)!r} is left out: {excerpt(cell)}."
             )
         else:
             thresholds[int(match[1] or 1) - 1] = _number(cell)
@@ -316,7 +316,7 @@ class Tests:
                 if isinstance(inner, dict):
                     found |= inner
                 else:
-                    lost = f"{shown(path.name)} is left out: it holds no object of variables."
+                    lost = f"{excerpt(path.name)} is left out: it holds no object of variables."
                     self.collection.lose("not_followed", "tests, vars", lost)
         return found
 
@@ -334,7 +334,7 @@ class Tests:
             return value
         paths = self._paths(value, "tests", _VALUES)
         if len(paths) != 1:
-            message = f"The variable {shown(value)} stays as text: it is no text in the folder."
+            message = f"The variable {excerpt(value)} stays as text: it is no text in the folder."
             self.collection.lose("not_followed", "tests", message)
             return value
         [path] = paths
@@ -442,9 +442,8 @@ class Assertions:
         where = f"{self.scorers.folder}, options.provider"
         for digest, provider in self._judges.items():
             if digest not in self._used:
-                message = (
-                    f"The provider {shown(provider)} is left out: no rubric uses it. metadata.import has it."
-                )
+                message = f"The provider {excerpt(provider)} is left out: no rubric uses it."
+                message += " metadata.import has it."
                 self.scorers.collection.lose("judge", where, message)
         return [
             remove_credentials(judge, self.scorers.collection, where)
@@ -455,7 +454,7 @@ class Assertions:
     def _one(self, assertion: Any, variables: Mapping[str, Any], judged: Judged) -> str | None:
         kind = assertion.get("type") if isinstance(assertion, dict) else None
         if not isinstance(kind, str):
-            self._left_out("assertion", f"{shown(assertion)} is left out: it has no type.")
+            self._left_out("assertion", f"{excerpt(assertion)} is left out: it has no type.")
             return None
         if len(self._count) >= MAX_SCORERS:
             self._left_out(kind, f"It is left out: more than {MAX_SCORERS} different ones are too many.")
@@ -465,7 +464,7 @@ class Assertions:
         found = None if translate is None or value is _LOGIC else translate(self, assertion, value, judged)
         if found is None:
             return self.scorers.to_be_filled_in(
-                _slug(kind), dict(assertion), f"The assertion {shown(kind)!r}"
+                _slug(kind), dict(assertion), f"The assertion {excerpt(kind)!r}"
             )
         where = f"{self.scorers.folder}/{_slug(kind)}"
         members = Members(assertion, self.scorers.collection, where)
@@ -653,11 +652,11 @@ class Prompts:
             yield Prompt(name, text, left)
         elif not isinstance(text, str):
             self._lose("prompt", name, "It is no text, and is left out.", entry)
-        elif text.startswith("file://") or (_is_path(text) and self._is_file(text)):
+        elif text.startswith("file://") or self._is_file(text):
             for prompt in self._prompts_in_files(text, name, labelled=isinstance(entry, dict)):
                 yield prompt._replace(left={**left, **prompt.left})
         elif EXECUTED.match(text):
-            self._lose("not_followed", name, f"{shown(text)} is left out: nothing is executed.", entry)
+            self._lose("not_followed", name, f"{excerpt(text)} is left out: nothing is executed.", entry)
         else:
             yield Prompt(name, _chat_in(text), left)
 
@@ -666,6 +665,9 @@ class Prompts:
         self.unread.append(remove_credentials(entry, self.collection, name))
 
     def _is_file(self, text: str) -> bool:
+        """Return whether a prompt is the name of a file, rather than its text."""
+        if len(text) >= MAX_PATH or "\n" in text or not text.endswith(tuple(_READERS)):
+            return False
         try:
             return bool(self.documents.matching(text)) and self.documents.matching(text)[0].is_file()
         except (Unreadable, OSError, ValueError):
@@ -679,19 +681,19 @@ class Prompts:
             self._lose("not_followed", name, str(error), reference)
             return
         if not paths:
-            self._lose("not_followed", name, f"{shown(reference)} names no file.", reference)
+            self._lose("not_followed", name, f"{excerpt(reference)} names no file.", reference)
         for path in paths:
             if path.suffix not in _READERS:
-                message = f"{shown(path.name)} is left out: it is no text, and nothing is executed."
+                message = f"{excerpt(path.name)} is left out: it is no text, and nothing is executed."
                 self._lose("not_followed", name, message, reference)
                 continue
             if not path.is_file():
-                self._lose("not_followed", name, f"{shown(path.name)} is not there.", reference)
+                self._lose("not_followed", name, f"{excerpt(path.name)} is not there.", reference)
                 continue
             found = list(_READERS[path.suffix](self.documents.text(path), path.name))
             base = name if labelled and len(paths) == 1 else f"{self.name}/{path.stem}"
             for column in sorted({column for _, _, left in found for column in left}):
-                lost = f"The column {shown(column)!r} has no place in the editor: metadata.import has it."
+                lost = f"The column {excerpt(column)!r} has no place in the editor: metadata.import has it."
                 self.collection.lose("column", f"{name}, {path.name}", lost)
             for number, (label, content, left) in enumerate(found, 1):
                 yield Prompt(label or (base if len(found) == 1 else f"{base}/{number}"), content, left)
@@ -781,11 +783,11 @@ def read(documents: Documents) -> Collection:
     if path.is_dir():
         found = [path / name for name in _NAMES if (path / name).is_file()]
         if not found:
-            raise Unreadable(f"{shown(path.name)} holds no {_NAMES[0]}.")
+            raise Unreadable(f"{excerpt(path.name)} holds no {_NAMES[0]}.")
         path = documents.resolve_reference(found[0].name)
     config = documents.value(path)
     if not isinstance(config, dict) or not ({"prompts", "tests", "scenarios"} & set(config)):
-        raise Unreadable(f"{shown(path.name)} is no configuration: it has neither prompts nor tests.")
+        raise Unreadable(f"{excerpt(path.name)} is no configuration: it has neither prompts nor tests.")
     collection = Collection(SYSTEM)
     _Configuration(documents, collection, config).read()
     return collection
@@ -826,11 +828,11 @@ class _Configuration:
             f"{self.name}, assertionTemplates",
         )
         self.left |= source.left
-        self.left |= nested(assertionTemplates=unused.left(code="configuration"))
-        about = {**metadata.left(code="configuration"), **nested(editor=written.left())}
-        self.left |= nested(metadata=about)
+        self.left |= nonempty(assertionTemplates=unused.left(code="configuration"))
+        about = {**metadata.left(code="configuration"), **nonempty(editor=written.left())}
+        self.left |= nonempty(metadata=about)
         self.left |= self.members.left(code="configuration")
-        self.collection.attach(nested(configuration=self.left), since, self.name)
+        self.collection.attach(nonempty(configuration=self.left), since, self.name)
 
     # Prompts
 
@@ -854,12 +856,17 @@ class _Configuration:
                 messages = messages_from(prompt.content, self.collection, prompt.name)
             else:
                 messages = [Message(role="user", text=str(prompt.content))]
-            messages = [_without_join(message, joined) for message in messages]
-            more = {**extra, **nested(prompt=prompt.left)}
+            if joined:  # variables that an export has written in pieces
+                joins = re.compile(rf"\{{\{{ ({'|'.join(map(re.escape, joined))}) \| join \}}\}}")
+                messages = [
+                    replace(message, text=joins.sub(r"{{\1}}", message.text)) if message.text else message
+                    for message in messages
+                ]
+            more = {**extra, **nonempty(prompt=prompt.left)}
             reader.add(messages, model=model, settings=settings, extra=more)
             reader.finish()
             found.append((reader, messages))
-        self.left |= nested(prompts=prompts.unread)
+        self.left |= nonempty(prompts=prompts.unread)
         where = f"{self.name}, providers"
         if unused := [provider for place, (provider, _) in enumerate(providers) if place not in used]:
             message = f"{len(unused)} providers are left out; metadata.import has them."
@@ -893,13 +900,13 @@ class _Configuration:
         config = provider.members("config")
         model = None
         if isinstance(name, str) and EXECUTED.match(name):
-            self.collection.lose("not_followed", where, f"{shown(name)} is left out: nothing is executed.")
+            self.collection.lose("not_followed", where, f"{excerpt(name)} is left out: nothing is executed.")
         else:
             model = model_from(name, self.collection, where)
         # Settings are those of a model: without one they stay with the provider.
         settings = {} if model is None else settings_in(config)
         kept = {**without_place(name, model), **provider.left()}
-        extra = nested(config=config.left(), provider=remove_credentials(kept, self.collection, where))
+        extra = nonempty(config=config.left(), provider=remove_credentials(kept, self.collection, where))
         return model, settings, extra
 
     # Tests
@@ -928,8 +935,8 @@ class _Configuration:
             where = f"{self.name}, tests"
             clean = remove_credentials(test.get("vars", {}), self.collection, where, by_name=False)
             metadata = remove_credentials(test.get("metadata", {}), self.collection, where)
-            left = dict(test.get("left", {})) | nested(asserts=[*unread, *judged.left])
-            own = nested(description=test.get("description"), assert_=judged.values)
+            left = dict(test.get("left", {})) | nonempty(asserts=[*unread, *judged.left])
+            own = nonempty(description=test.get("description"), assert_=judged.values)
             for name, value in ((key.rstrip("_"), content) for key, content in own.items()):
                 if name in metadata:
                     message = f"{name!r} in the metadata of tests has no place beside that of the test."
@@ -944,9 +951,17 @@ class _Configuration:
                 metadata=metadata,
                 scorerIds=judged.scorer_ids or None,
             )
-        self.left |= nested(judges=assertions.judges_left())
+        self.left |= nonempty(judges=assertions.judges_left())
         agents = [reader.id for reader, _ in readers if reader.is_made]
-        running = self._running_scorers(cases.items)
+        types = {
+            scorer.id: scorer.snapshots[-1].config["type"]
+            for scorer in self.collection.resources
+            if scorer.kind == "scorer"
+        }
+        named = dict.fromkeys(scorer_id for item in cases.items for scorer_id in item.get("scorerIds") or ())
+        # Those to be filled in do not run; the first of the others is the primary one.
+        running = [scorer_id for scorer_id in named if types[scorer_id] != "code"]
+        running.sort(key=lambda scorer_id: types[scorer_id] == "maxMilliseconds")
         self.collection.datasets.append(
             Dataset(
                 name=self.name,
@@ -956,14 +971,6 @@ class _Configuration:
                 scorer_ids=running,
             )
         )
-
-    def _running_scorers(self, items: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return the scorers that items name, except those to be filled in; the first is the primary one."""
-        scorers = (resource for resource in self.collection.resources if resource.kind == "scorer")
-        types = {scorer.id: scorer.snapshots[-1].config["type"] for scorer in scorers}
-        named = dict.fromkeys(scorer_id for item in items for scorer_id in item.get("scorerIds") or ())
-        running = (scorer_id for scorer_id in named if types[scorer_id] != "code")
-        return sorted(running, key=lambda scorer_id: types[scorer_id] == "maxMilliseconds")
 
 
 def _with_joined(test: Mapping[str, Any], joined: Sequence[str]) -> dict[str, Any]:
@@ -989,16 +996,3 @@ def _with_joined(test: Mapping[str, Any], joined: Sequence[str]) -> dict[str, An
         if isinstance(own.get(METADATA), str):
             metadata = {**an_object(parse_json(own[METADATA], WRITTEN)), **metadata}
     return {**test, "vars": given, "metadata": metadata}
-
-
-def _without_join(message: Message, joined: Sequence[str]) -> Message:
-    """Return a message in which the variables that an export has written in pieces are plain ones."""
-    if message.text is None or not joined:
-        return message
-    names = "|".join(map(re.escape, joined))
-    return replace(message, text=re.sub(rf"\{{\{{ ({names}) \| join \}}\}}", r"{{\1}}", message.text))
-
-
-def _is_path(text: str) -> bool:
-    """Return whether a prompt may be the name of a file, rather than its text."""
-    return len(text) < MAX_PATH and "\n" not in text and text.endswith(tuple(_READERS))

@@ -12,9 +12,9 @@ from editor_client.transfer.importing.collection import (
     Collection,
     Members,
     an_object,
-    nested,
+    excerpt,
+    nonempty,
     remove_credentials,
-    shown,
 )
 from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, split_head
 from editor_client.transfer.importing.messages import Language
@@ -81,11 +81,11 @@ def _read_file(text: str, name: str, collection: Collection) -> None:
     if display and plain and display != plain:
         extra["name"] = plain
     schema, left = _schema(inputs, collection, name)
-    extra |= nested(inputs=left, metadata=about.left())
+    extra |= nonempty(inputs=left, metadata=about.left())
     messages = messages_in(parts, _ROLE, "system")
     for number, message in enumerate(messages, 1):
         if message.left:
-            said = shown(message.left["about"])
+            said = excerpt(message.left["about"])
             lost = f"The attributes of the message are left out: {said}. metadata.import has them."
             collection.lose("message", f"{name}, message {number}", lost)
     reader.add(
@@ -104,7 +104,7 @@ def _language(head: Members, collection: Collection, name: str) -> Language:
     kind = an_object(about.get("format")).get("kind", about.get("format", about.get("kind", given)))
     found = _LANGUAGES.get(str(kind).lower()) if isinstance(kind, str) else "jinja2"
     if found is None:
-        message = f"The template language {shown(kind)!r} is not known: all of it stays as text."
+        message = f"The template language {excerpt(kind)!r} is not known: all of it stays as text."
         collection.lose("template_language", name, message)
         return "none"
     if given in (kind, {"format": kind}, {"kind": kind}, {"format": {"kind": kind}}):
@@ -137,20 +137,20 @@ def _model(
     provider = about.take("provider", _PROVIDERS.get(str(old.get("type"))))
     reason = ""
     if kind not in ("chat", "responses"):
-        reason = f"it is one of the type {shown(kind)}"
+        reason = f"it is one of the type {excerpt(kind)}"
     elif isinstance(identifier, str) and "${" in identifier:
-        reason = f"{shown(identifier)} is not resolved"
+        reason = f"{excerpt(identifier)} is not resolved"
     model = None
     if reason:
         collection.lose("model", where, f"The model is left out: {reason}.")
     else:
         model = model_from(identifier, collection, where, provider=provider)
-    extra = nested(options=options.left(), modelOptions=about.left())
+    extra = nonempty(options=options.left(), modelOptions=about.left())
     if model is None and identifier is not None:
         kept = {"id": identifier, "apiType": kind, **({"provider": provider} if provider else {})}
         extra["model"] = remove_credentials(kept, collection, where)
     elif kind != "chat":
-        collection.lose("model", where, f"That it is asked by the type {shown(kind)!r} is left out.")
+        collection.lose("model", where, f"That it is asked by the type {excerpt(kind)!r} is left out.")
         extra["apiType"] = kind
     return model, settings, extra
 
@@ -190,7 +190,7 @@ def _schema(
             if members.take("required") is True:
                 required.append(key)
         elif kind := members.peek("kind") or members.peek("type"):
-            lost = f"The input {shown(key)!r} of the kind {shown(kind)} is left out."
+            lost = f"The input {excerpt(key)!r} of the kind {excerpt(kind)} is left out."
             collection.lose("input", name, lost)
         if kept := members.left():
             left[key] = kept
