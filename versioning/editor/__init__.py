@@ -198,7 +198,7 @@ class Editor:
         `NotFound`, `Forbidden` and `Invalid` as `make_lock` does, and `LockKeyUnreadable` if nothing can be
         signed.
         """
-        key, caller = LockKey.opened(), caller_of(by)
+        key, caller = LockKey.load_key(), caller_of(by)
         named, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))
         lock = consistently(
             lambda: make_lock(
@@ -210,7 +210,7 @@ class Editor:
 
     def opened(self, sent: SentLock) -> Lock:
         """Verify and return a lock; raises `LockInvalid` if this installation has not signed it."""
-        return sent.opened(LockKey.opened())
+        return sent.opened(LockKey.load_key())
 
     def serve_locked(
         self,

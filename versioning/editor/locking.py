@@ -41,7 +41,7 @@ from versioning.editor.gate import (
 from versioning.editor.pins import pinned_versions
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 from versioning.serving.grants import target_of
 from versioning.serving.overlays import Versions
 from versioning.serving.references import agents_that_show
@@ -204,7 +204,7 @@ class Change(Generic[R]):
         self._target = None
         # Saved now and not at the end, because the gate judges later publications of the same request by the
         # stored state.
-        stored: Any = unguarded(type(row)._default_manager.filter(pk=row.pk))
+        stored: Any = unguard(type(row)._default_manager.filter(pk=row.pk))
         stored.update(visibility=visibility)
         row.touch()
         return True
@@ -277,7 +277,7 @@ class Change(Generic[R]):
         for version in pruned:
             self.record("versionDeleted", version=version, pruned=True)
         if pruned:
-            unguarded(old).delete()
+            unguard(old).delete()
         return len(pruned)
 
     def saved(self, version: Snapshot, selector: Selector = PUBLISHED) -> Resolved[R]:
@@ -303,7 +303,7 @@ def changing(
     Raises `NotFound`, `Forbidden` without the right, `EditConflict` if none of the ETags in `expect` is the
     resource's. `include_deleted` also accepts a resource of which only the history remains.
     """
-    with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
+    with resources.backend.lock_resource(resource_id, by, for_deletion=for_deletion) as resource:
         if resource.gone and not include_deleted:
             raise NotFound
         change = Change(resources, resource, by, options)

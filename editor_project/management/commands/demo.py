@@ -44,7 +44,7 @@ class Command(BaseCommand):
             Membership.objects.grant(user, workspace, Role.ADMIN)
             load(user, workspace.id)
         secret = settings.EDITOR_DEMO_KEY or (_kept_in(key_file) if key_file else "")
-        known = ApiKey.objects.named(secret) if secret else None
+        known = ApiKey.objects.find_by_secret_or_prefix(secret) if secret else None
         is_kept = known is not None and known.usable and known.owner == user and known.name == KEY_NAME
         if known is not None and not is_kept:
             if settings.EDITOR_DEMO_KEY:

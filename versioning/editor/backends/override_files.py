@@ -188,7 +188,7 @@ class OverrideFiles:
             yield lambda made: self._write_file(undo, agent, made, None, content)
 
     @contextmanager
-    def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:
+    def lock_resource(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:
         """Lock an agent; the file of an override is read again after locking."""
         agent = self.code.get(resource_id)
         with ExitStack() as undo, events.transaction():
@@ -204,20 +204,20 @@ class OverrideFiles:
         row = self._locked_row(resource_id, for_deletion=for_deletion)
         override = self.records.record(agent, row)
         if override is None or not self._is_readable(override, by):
-            return find_row(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+            return find_row(self.readable(by).with_lock(for_deletion=for_deletion), resource_id)
         if not override.is_stored and self.rows.all.filter(pk=resource_id).exists():
             raise IdTaken(Message("The id {id!r} is taken by an agent of another workspace.", id=resource_id))
         return override
 
     def _locked_row(self, agent_id: str, *, for_deletion: bool) -> Agent | None:
-        rows = self.rows.all.locked(for_deletion=for_deletion).filter(
+        rows = self.rows.all.with_lock(for_deletion=for_deletion).filter(
             pk=agent_id, workspace=self.code.workspace_id
         )
         row = rows.first()
         if row is None:
             # If two people make the first draft at the same time, the second waits here and then finds the
             # row.
-            Workspace.objects.locked().get(pk=self.code.workspace_id)
+            Workspace.objects.with_lock().get(pk=self.code.workspace_id)
             row = rows.first()
         return row
 

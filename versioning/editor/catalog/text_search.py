@@ -224,13 +224,13 @@ class WordResults(Results):
         is_read = _pointer_condition("active_version_id") | self.catalog.viewer.drafts & _pointer_condition(
             "latest_version_id"
         )
-        found = text_index().found(self.documents, self.query, place)
+        found = text_index().search(self.documents, self.query, place)
         rows = self.catalog.stored().order_by().filter(is_read, documents__pk__in=found)
         return rows.exclude(pk__in=self.behind) if self.behind else rows
 
     def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
         documents: Any = self.documents._default_manager.filter(version_id__in=version_ids)
-        found = text_index().found(self.documents, self.query)
+        found = text_index().search(self.documents, self.query)
         return set(documents.filter(pk__in=found).values_list("version_id", flat=True))
 
 
