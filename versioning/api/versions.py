@@ -198,7 +198,7 @@ def request_schemas(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
 
 def response_schemas(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
     """Return the answers of a kind, by action."""
-    name, a_kind, (stored, several) = kind.schema_name, kind.with_article, kind.stored
+    name, a_kind, (stored, several) = kind.schema_name, kind.with_article, kind.stored_names
     fields = (kind.override_schema or kind.schema).whole
     record = _schema(
         f"{name}Record",

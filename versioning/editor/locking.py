@@ -1,7 +1,7 @@
 """How a resource changes: lock it, check rights and expectations, do something to it, and save it at the end.
 
 with changing(resources, resource_id, Right.SAVE, by) as change:        # find and lock, rights
-    config, changed = change.edited(start, changes)                     # rules
+    config, changed = change.edit_fields(start, changes)                     # rules
     version = change.append(config, changed, message)                   # write, log
     change.activate(version)                                            # gate, log, move
 """
@@ -136,7 +136,7 @@ class Change(Generic[R]):
         released = by_label and resource.labels.filter(released=True).exists()
         return target_of(resource, self.resources.code, released=released)
 
-    def edited(self, start: Config, changes: Fields) -> tuple[Config, list[str]]:
+    def edit_fields(self, start: Config, changes: Fields) -> tuple[Config, list[str]]:
         """Return the edited configuration and the names of the changed fields.
 
         Raises `Invalid` for problems of the changed fields, and for fields that code owns.
@@ -149,7 +149,7 @@ class Change(Generic[R]):
     def append(self, config: Config, changed: list[str], message: str, **detail: Any) -> Version:
         """Add a version and return it; `changed` are the fields in which it differs from the one before."""
         if not self.resource.last_number:
-            changed = self.resources.kind.schema.changed({}, config)
+            changed = self.resources.kind.schema.list_changes({}, config)
         version = self.resource.append(
             config, message=message, author_id=self.by.user_id, changed_fields=changed
         )
@@ -159,7 +159,7 @@ class Change(Generic[R]):
     def append_next(self, config: Config, message: str) -> Version:
         """Add a version after the one with the highest number."""
         newest = self.resource.versions.first() if self.resource.is_stored else None
-        changed = self.resources.kind.schema.changed(newest.config if newest else {}, config)
+        changed = self.resources.kind.schema.list_changes(newest.config if newest else {}, config)
         return self.append(config, changed, message)
 
     def edit_record(self, metadata: Fields | None, visibility: str | None) -> None:

@@ -204,7 +204,7 @@ def compare(
     old, new = (select(resource, Selector(version_id=version_id), by) for version_id in (before, after))
     differences = [
         Difference(field=field, previous=old.version.config.get(field), current=new.version.config.get(field))
-        for field in resources.kind.schema.changed(old.version.config, new.version.config)
+        for field in resources.kind.schema.list_changes(old.version.config, new.version.config)
     ]
     return old, new, differences
 

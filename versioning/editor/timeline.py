@@ -235,7 +235,7 @@ def live_periods(
         caller.rights,
         tuple(log.code.agents),
     )
-    entries, has_more = read() if cache is None else cache.remembered(asked, about, read)
+    entries, has_more = read() if cache is None else cache.get_or_make(asked, about, read)
     changes = [_Change(*entry) for entry in entries]
     found = _Periods()
     for change in changes:

@@ -215,7 +215,7 @@ class RequestContext:
         """
         values = values or {}
         inner = VersionsMap.parse(values.get("versions"), "requestContext.versions")
-        return cls(values=values, versions=VersionsMap.merged(inner, VersionsMap.parse(versions)), by=by)
+        return cls(values=values, versions=VersionsMap.merge(inner, VersionsMap.parse(versions)), by=by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,4 +352,4 @@ def _context(
             raise Invalid.field("requestContext", "must be an object")
         given = RequestContext.of(given)
     call = versions if isinstance(versions, VersionsMap) else VersionsMap.parse(versions)
-    return RequestContext(values=given.values, versions=VersionsMap.merged(given.versions, call), by=given.by)
+    return RequestContext(values=given.values, versions=VersionsMap.merge(given.versions, call), by=given.by)

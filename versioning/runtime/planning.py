@@ -355,7 +355,7 @@ class _Planner:
         self._catalogue = catalogue
         self._context = context
         self._evaluation = Evaluation(context.values)
-        self._strict = VersionsMap.merged(catalogue.versions, context.versions).strict or False
+        self._strict = VersionsMap.merge(catalogue.versions, context.versions).strict or False
         self._warnings: dict[tuple[str, str | None], Notice] = {}
         self._unavailable: dict[str, None] = {}  # an ordered set
         self._found: dict[tuple[str, Selector, bool, UUID | None], ResolvedAgent | None] = {}

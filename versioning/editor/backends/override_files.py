@@ -291,7 +291,7 @@ class OverrideFiles:
         """Save the content of the file as an earlier version of the row if it would otherwise be lost."""
         latest_id = resource.latest_version_id if resource.is_stored else None
         before = resource.latest_version.config if resource.is_stored else {}
-        changed = resource.kind.schema.changed(before, snapshot.config)
+        changed = resource.kind.schema.list_changes(before, snapshot.config)
         version = resource.append(
             snapshot.config,
             message=COPY_MESSAGE,

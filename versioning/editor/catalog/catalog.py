@@ -223,7 +223,7 @@ class Found(Sequence[Entry]):
         if self._cache is None:
             return make()
         anything = self._catalog.collection.kind.slug, None
-        return self._cache.remembered((*self._question, part), anything, make)
+        return self._cache.get_or_make((*self._question, part), anything, make)
 
 
 def slice_rows(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
@@ -301,11 +301,11 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     than the rest of a page. Saving a draft changes only the authors.
     """
     kind = catalog.collection.kind
-    held: Plain = cache.remembered(
+    held: Plain = cache.get_or_make(
         ("overview", *catalog.question), all_but_drafts(kind.slug), lambda: _summarize_rows(catalog)
     )
     workspaces, visibilities, labels, tags, folders = held
-    authors: list[str] = cache.remembered(
+    authors: list[str] = cache.get_or_make(
         ("authors", *catalog.question), (kind.slug, None), lambda: _authors(catalog)
     )
     unstored = catalog.defined_in_code(Wanted())

@@ -115,7 +115,7 @@ class Waiting(Sequence[Waits]):
         code = (tuple(catalog.collection.code.agents) for catalog in self._catalogs)
         key = ("waiting", *about, *slugs, *code, self._caller.user_id, self._caller.rights)
         first, *more = ((slug, None) for slug in slugs)
-        return self._cache.remembered(key, first, make, *more)
+        return self._cache.get_or_make(key, first, make, *more)
 
     def _rows(self, catalog: Catalog) -> QuerySet[Any]:
         rows = criteria.WAITING.narrow(catalog.rows, True, catalog.viewer)  # noqa: FBT003  as any criterion
@@ -156,6 +156,6 @@ def changed_since_live(catalog: Catalog, resources: Sequence[VersionedResource])
         fields[resource_id].update(dict.fromkeys(changed))
     for resource in resources:
         if resource.pointers is not None and resource.active is not None:
-            changed = kind.schema.changed(resource.active.config, resource.latest.config)
+            changed = kind.schema.list_changes(resource.active.config, resource.latest.config)
             fields[resource.pk].update(dict.fromkeys(changed))
     return {resource_id: list(names) for resource_id, names in fields.items()}
