@@ -208,7 +208,7 @@ class Editor:
         )
         return lock.sign(key)
 
-    def opened(self, sent: SentLock) -> Lock:
+    def open_lock(self, sent: SentLock) -> Lock:
         """Verify and return a lock; raises `LockInvalid` if this installation has not signed it."""
         return sent.open(LockKey.load_key())
 

@@ -116,7 +116,7 @@ class Change(Generic[R]):
             and previous != (version and version.version_id)
         ):
             # Live agents show the text to people who cannot read the resource.
-            agents = agents_that_show(resource, code, self.resources.agents.unstored(APPLICATION))
+            agents = agents_that_show(resource, code, self.resources.agents.list_unstored(APPLICATION))
             seen_in = [target_of(agent, code) for agent in agents]
         events.record(
             f"{target.kind}.{what}",
@@ -280,7 +280,7 @@ class Change(Generic[R]):
             unguard(old).delete()
         return len(pruned)
 
-    def saved(self, version: Snapshot, selector: Selector = PUBLISHED) -> Resolved[R]:
+    def make_result(self, version: Snapshot, selector: Selector = PUBLISHED) -> Resolved[R]:
         """Return the resource with the saved version and its warnings; call it after the transaction."""
         warnings = self.resources.warnings(self.resource, version, self.by)
         return Resolved(resource=self.resource, version=version, selector=selector, warnings=warnings)

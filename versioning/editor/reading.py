@@ -135,7 +135,7 @@ def newest_readable(
 def list_unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
     """Return the readable resources that `list_readable` omits because they have no row."""
     caller = caller_of(by)
-    found = resources.backend.unstored(caller)
+    found = resources.backend.list_unstored(caller)
     for one in found:
         one.seen_at = one.changed_at(drafts=caller.may(Right.READ_DRAFTS, one.workspace_id))
     return found
@@ -286,7 +286,7 @@ def _target(resources: Resources[R], resource_id: str, by: Caller) -> tuple[R, S
     else:
         target = find(resources, resource_id, by=by)
     may_change = target.referred_by is not None and not target.referred_by.fixed_by_code
-    return target, () if not may_change else resources.agents.unstored(APPLICATION)
+    return target, () if not may_change else resources.agents.list_unstored(APPLICATION)
 
 
 def require_saving(resources: Resources[Agent], resource_id: str, *, by: Who = APPLICATION) -> None:

@@ -91,7 +91,7 @@ def create(
         if resources.all.filter(pk=record["id"]).exists():
             raise _taken(record["id"]) from None
         raise
-    return change.saved(change.resource.latest_version)
+    return change.make_result(change.resource.latest_version)
 
 
 def check_new(
@@ -328,7 +328,7 @@ def edit(
             version = change.append(config, changed, message)
         if publish:
             change.activate(version)
-    return change.saved(version, DRAFT)
+    return change.make_result(version, DRAFT)
 
 
 @retry_on_conflict
@@ -376,7 +376,7 @@ def edit_live(
             if schema.list_changes(version.config, config):
                 message = f"Version {draft.number} with the change of version {version.number}"
                 change.append_next(config, message)
-    return change.saved(version)
+    return change.make_result(version)
 
 
 @retry_on_conflict
@@ -441,7 +441,7 @@ def publish(
     ) as change:
         version = find_version(change.resource, version_id)
         change.activate(version)
-    return change.saved(version)
+    return change.make_result(version)
 
 
 @retry_on_conflict

@@ -172,7 +172,7 @@ def _all_served(resources: Resources[Agent], evaluation: Evaluation, by: Caller)
     code = resources.code
     # One statement, since a version could be deleted before a second one; sorted by id at the end.
     stored = with_versions(resources.backend.readable(by).select_related(None)).order_by()
-    rows = [*stored, *resources.backend.unstored(by)]
+    rows = [*stored, *resources.backend.list_unstored(by)]
     chosen = choice.chosen(rows, evaluation.context)
     resolved = {}
     for agent_row in rows:

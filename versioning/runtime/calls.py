@@ -242,7 +242,7 @@ class RunOptions:
         return cls(max_steps=max_steps, settings=settings, instructions=instructions)
 
     @classmethod
-    def stored(cls, default_options: Mapping[str, Any], model: Mapping[str, Any] | None) -> RunOptions:
+    def of_agent(cls, default_options: Mapping[str, Any], model: Mapping[str, Any] | None) -> RunOptions:
         """Return the options in an agent's `defaultOptions` and `model`; unknown ones are ignored.
 
         They are saved without validation, so an error in them is not the caller's.

@@ -195,7 +195,7 @@ def locked_plan(
     """
     if selector is not None:
         raise selected_twice([sent.place, next(iter(selector.as_dict()))])
-    planner = _LockedPlanner(catalogue, context, catalogue.store.opened(sent))
+    planner = _LockedPlanner(catalogue, context, catalogue.store.open_lock(sent))
     return planner.plan(agent_id)
 
 
@@ -301,14 +301,14 @@ def plan(
         return locked_plan(catalogue, agent_id, context, context.versions.lock, selector=selector)
     choice = own_choice(agent_id, context, selector)
 
-    def planned() -> Plan:
+    def make_plan() -> Plan:
         planner = _Planner(
             catalogue,
             context,
             published_only=published_sub_agents,
             overlay=choice.selector.overlay if choice is not None else None,
         )
-        root = planner.called(agent_id, choice, default)
+        root = planner.serve_root(agent_id, choice, default)
         planner.explore(root)
         return Plan(
             root=root,
@@ -318,7 +318,7 @@ def plan(
             warnings=planner.notices(root),
         )
 
-    return catalogue.store.consistently(planned)
+    return catalogue.store.consistently(make_plan)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,7 +365,7 @@ class _Planner:
         """The ids of all agents that were looked up."""
         return frozenset(self.agents) | {agent_id for agent_id, *_ in self._found}
 
-    def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
+    def serve_root(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
         if choice is not None:
             return self._serve(agent_id, choice)
         if default is not None:
@@ -418,16 +418,18 @@ class _Planner:
         """Return a sub-agent as it runs for the naming agent; None if it is not available."""
         choice = sub_agent_choice(agent_id, self._context, self._catalogue.versions)
         if choice is None:
-            return self._published(agent_id, place)
+            return self._serve_published(agent_id, place)
         if self._catalogue.has_editor or not choice.is_entry:
             if choice.selector == PUBLISHED:
-                return self._published(agent_id, place, Choice(selector=PUBLISHED, by=self._context.by))
+                return self._serve_published(agent_id, place, Choice(selector=PUBLISHED, by=self._context.by))
             served = self._chosen(agent_id, choice, place)
             if served is not None:
                 return served
-        return self._unresolved(agent_id, choice, place)
+        return self._replace_unresolved(agent_id, choice, place)
 
-    def _published(self, agent_id: str, place: _Place, choice: Choice | None = None) -> ResolvedAgent | None:
+    def _serve_published(
+        self, agent_id: str, place: _Place, choice: Choice | None = None
+    ) -> ResolvedAgent | None:
         """Return the published version of a sub-agent, if it is granted here or the caller may read it."""
         choice = choice or self._published_choice
         if place.identity is not None:
@@ -455,14 +457,14 @@ class _Planner:
                 return None
         return self._look_up(agent_id, choice)
 
-    def _unresolved(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
+    def _replace_unresolved(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
         """Return the replacement for a version that does not exist or that the caller may not use.
 
         The caller gets the same notice in both cases, and for agents that do not exist.
         """
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         message = f"The version of the sub-agent {agent_id!r} that {choice.place} selects {reason}"
-        served = self._published(agent_id, place)
+        served = self._serve_published(agent_id, place)
         in_code = served is not None and served.source == "code"
         instead = "it runs as defined in code" if in_code else "its published version runs, if it has one"
         self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", choice.place), refused=message)

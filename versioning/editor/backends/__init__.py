@@ -29,7 +29,7 @@ class Backend(Protocol[R]):
         With a `label`, the result includes resources that the caller can read only in that label's version.
         """
 
-    def unstored(self, by: Caller) -> Sequence[R]:
+    def list_unstored(self, by: Caller) -> Sequence[R]:
         """Return, by id, the readable resources whose content does not come from a row."""
 
     def find(

@@ -47,7 +47,7 @@ class Rows(Generic[R]):
         """Return the rows that the caller may read."""
         return self.all.readable_by(by, self.code, label=label).select_related("author")
 
-    def unstored(self, by: Caller) -> Sequence[R]:
+    def list_unstored(self, by: Caller) -> Sequence[R]:
         """Return nothing: every resource has a row."""
         return ()
 

@@ -56,14 +56,14 @@ class Waiting(Sequence[Waits]):
         self._unstored = [
             (place, draft)
             for place, catalog in enumerate(catalogs)
-            for draft in catalog.collection.unstored(by=self._caller)
+            for draft in catalog.collection.list_unstored(by=self._caller)
             if draft.waits and self._caller.may(Right.SAVE, draft.workspace_id)
         ]
 
     @cached_property
     def counts(self) -> dict[Whose, int]:
         """Return the number of pending drafts by author group, in one query for each kind."""
-        found = self._remembered(("counts",), self._count_by_kind)
+        found = self._get_or_make(("counts",), self._count_by_kind)
         mine = sum(own for _, own in found) + len(self._find_unstored(Whose.MINE))
         everything = sum(count for count, _ in found) + len(self._unstored)
         return {Whose.ALL: everything, Whose.MINE: mine, Whose.OTHERS: everything - mine}
@@ -90,7 +90,7 @@ class Waiting(Sequence[Waits]):
         unstored = self._find_unstored(self._whose)
         # Files and code can precede the slice, so its rows begin at most that much earlier.
         first = max(0, start - len(unstored))
-        stored = self._remembered(
+        stored = self._get_or_make(
             ("places", self._whose.value, first, stop),
             lambda: [(place, pk, at.isoformat()) for place, pk, at in self._places()[first:stop]],
         )
@@ -107,7 +107,7 @@ class Waiting(Sequence[Waits]):
         found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
         return [(count["all"], count["own"]) for count in found]
 
-    def _remembered(self, about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def _get_or_make(self, about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return plain values about the rows, made or cached until a resource changes."""
         if self._cache is None:
             return make()
