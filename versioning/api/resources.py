@@ -221,7 +221,7 @@ class RecordViewSet(EditorViewSet):
         return self.page_of(
             page,
             filtered.chosen,
-            lambda rows: make_records(self.collection, rows, self.caller),
+            self._make_records,
             select=with_shown_text,
             unstored=unstored,
             weight=ByteLength(SHOWN_TEXT),
@@ -335,14 +335,20 @@ class RecordViewSet(EditorViewSet):
         )
         return with_etag(self.request, self.dump(favorited), etag=record.etag)
 
+    def _make_records(self, rows: Any) -> Any:
+        return make_records(self.collection, rows, self.caller)
+
     def _respond(self, saved: Resolved[Any], *, is_new: bool = False, **response: Any) -> Response:
         record = make_record(self.collection, saved, self.caller, is_new=is_new)
         record.warnings = saved.warnings
         return with_etag(self.request, self.dump(record), etag=record.etag, **response)
 
     def _respond_created(self, made: Resolved[Any]) -> Response:
-        location = addresses.location(f"stored/{self.kind.path}/{ids.encode(made.resource.pk)}")
-        return self._respond(made, is_new=True, status=201, headers={"Location": location})
+        headers = {"Location": self._locate(made.resource)}
+        return self._respond(made, is_new=True, status=201, headers=headers)
+
+    def _locate(self, resource: VersionedResource) -> str:
+        return addresses.location(f"stored/{self.kind.path}/{ids.encode(resource.pk)}")
 
 
 def read_options(body: Json) -> dict[str, Any]:

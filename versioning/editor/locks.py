@@ -147,7 +147,7 @@ class _Maker:
         agents = {agent_id: self._get_agent(agent_id) for agent_id in self._locked}
         blocks: dict[str, _Block] = {}
         for agent in agents.values():
-            for block_id, block in agent.shown_texts.items():
+            for block_id, block in agent.shown.items():
                 # One version of each: the draft's, if the lock is one of drafts.
                 if block_id not in blocks or not block.is_live:
                     blocks[block_id] = block
@@ -166,7 +166,7 @@ class _Maker:
         for agent_id, one in agents.items():
             ways = {named: self._way(one, named) for named in one.named if named in agents}
             without[agent_id] = frozenset(named for named, way in ways.items() if way is None)
-            unshown[agent_id] = frozenset((one.referred_to & blocks.keys()) - one.shown_texts.keys())
+            unshown[agent_id] = frozenset((one.referred_to & blocks.keys()) - one.shown.keys())
             if one.is_live:
                 own[agent_id] = frozenset(named for named, way in ways.items() if way is _Way.OWN)
         return Terms(

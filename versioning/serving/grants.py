@@ -84,7 +84,8 @@ def find_targets(names: Names) -> Targets:
     """Return the stored resources that are named now; one query for each kind of reference."""
     targets = {}
     for references, ids in names.items():
-        rows = _identities(references.target).get(ids)
+        target: type[VersionedResource] = references.target
+        rows = _identities(target).get(ids)
         targets[references] = {
             target_id: Named(identity, workspace) for target_id, identity, workspace in rows
         }

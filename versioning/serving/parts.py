@@ -74,7 +74,7 @@ class AgentParts:
         return self.candidate.config.get(SCHEMA_FIELD)
 
     @property
-    def shown_texts(self) -> dict[str, BlockText | None]:
+    def block_texts(self) -> dict[str, BlockText | None]:
         """The prompt blocks that any version of the agent refers to, by id; None for those never shown."""
         found: dict[str, BlockText | None] = {}
         for arm in (self, *self.arms):
@@ -153,7 +153,7 @@ def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Ca
             other = candidate_with(partial(choice.always, version=version))
             arms[version.version_id] = make_parts(other, caller)
     made = replace(made, arms=list(arms.values()), rule=rule and _with_arms(rule, arms, _agent_members))
-    shown = [block_id for block_id, text in made.shown_texts.items() if text is not None]
+    shown = [block_id for block_id, text in made.block_texts.items() if text is not None]
     rules = {} if candidate.policy is Blocks.DRAFTS else _rules(PROMPT_BLOCK, shown)
     if rules and candidate.overlay is not None:
         raise PartsUnavailable
