@@ -255,7 +255,7 @@ def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
         searched = fold(text)
     else:  # a folded character may have another length: note where it ends, and where it begins in the text
         clusters = texts.clusters(text)
-        parts = list(map(_folded_cluster, clusters))
+        parts = list(map(_fold_cluster, clusters))
         searched, ends = "".join(parts), list(accumulate(map(len, parts)))
         starts = [0, *accumulate(map(len, clusters))]
     for number, pattern in enumerate(patterns):
@@ -266,9 +266,7 @@ def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
             yield _Hit(start, end, number)
 
 
-@lru_cache(maxsize=2048)
-def _folded_cluster(cluster: str) -> str:
-    return fold(cluster)
+_fold_cluster: Final = lru_cache(maxsize=2048)(fold)
 
 
 @lru_cache(maxsize=256)

@@ -94,8 +94,8 @@ def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> Versione
     """Return the readable resources with their two versions, most recently changed first.
 
     A resource and its versions come from one statement; otherwise a version could be deleted before it is
-    read. `seen_at` is the last change of each that the caller may see. `unstored` returns resources that are
-    only in files.
+    read. `seen_at` is the last change of each that the caller may see. `list_unstored` returns resources that
+    are only in files.
     """
     caller = caller_of(by)
     readable = resources.backend.readable(caller).with_seen_at(caller)

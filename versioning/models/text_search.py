@@ -436,7 +436,12 @@ def _compare_some() -> None:
     position = events.position()
     lacking = _not_indexed(AT_ONCE)
     is_last = sum(map(len, lacking.values())) < AT_ONCE
-    stale = {model: list(_stale(model)) for model in MODELS} if is_last else {}
+    stale: dict[type[VersionedResource], list[Any]] = {}  # documents that no pointer refers to
+    leads = Q(active_version_id=OuterRef("version_id")) | Q(latest_version_id=OuterRef("version_id"))
+    for model in MODELS if is_last else ():
+        resources = model._default_manager.filter(leads, pk=OuterRef("resource_id"))
+        documents = model.document_model._default_manager.filter(~Exists(resources))
+        stale[model] = list(documents.values_list("pk", flat=True))
     with transaction.atomic():
         progress = _locked_progress()
         added = sum(_index(slug, ids) for slug, ids in lacking.items())
@@ -448,14 +453,6 @@ def _compare_some() -> None:
         is_last = is_last or (not added and _not_indexed(AT_ONCE) == lacking)
         progress.position, progress.is_whole = position, is_last
         progress.save()
-
-
-def _stale(model: type[VersionedResource]) -> Any:
-    """Return the ids of the documents that no pointer refers to."""
-    rows = model._default_manager.filter(pk=OuterRef("resource_id"))
-    leads = Q(active_version_id=OuterRef("version_id")) | Q(latest_version_id=OuterRef("version_id"))
-    documents = model.document_model._default_manager.filter(~Exists(rows.filter(leads)))
-    return documents.values_list("pk", flat=True)
 
 
 def _locked_progress() -> SearchProgress:

@@ -398,10 +398,15 @@ class _Planner:
         """Return all notices for the caller; raises `VersionUnresolved` if `strict` does not allow one."""
         for agent_id in self._unavailable:
             self._fall_back(agent_unavailable(agent_id))
+        reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         for block_id in sorted(
             {block_id for served in self.agents.values() for block_id in served.unresolved_blocks}
         ):
-            self._without_selected(block_id)
+            # Callers get the same notice for blocks and versions that do not exist or may not be read.
+            place = f"versions.promptBlocks.{block_id}"
+            message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
+            instead = "it is shown as without the selection, if at all"
+            self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
         shown = {report.id for served in self.agents.values() for report in served.blocks}
         for agent_id in self._context.versions.agents:
             if agent_id not in self.agents:
@@ -472,18 +477,6 @@ class _Planner:
             return served
         agent = self._catalogue.code[agent_id]
         return None if agent.instructions is None else as_code(agent, self._evaluation)
-
-    def _without_selected(self, block_id: str) -> None:
-        """Warn of a prompt block that is shown as without its unresolvable selection.
-
-        The caller gets the same notice whether the version does not exist or may not be read, and for
-        prompt blocks that do not exist.
-        """
-        place = f"versions.promptBlocks.{block_id}"
-        reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
-        message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
-        instead = "it is shown as without the selection, if at all"
-        self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
 
     def _not_applied(self, place: str, reason: str) -> None:
         """Warn of an entry without effect, unless a warning already reports that it cannot be resolved."""

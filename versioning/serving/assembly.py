@@ -378,18 +378,17 @@ def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evalu
         evaluation.read(sum(len(row.config_json) for row in found.values()))
         for block_id, pin in pins.items():
             version = found.get(str(pin.version_id))
-            is_same = version is not None and version.resource_id == block_id and version.digest == pin.digest
-            if version is None or not is_same or not _is_readable(version, lock, by, as_part=as_part):
+            if version is None or version.resource_id != block_id or version.digest != pin.digest:
+                broken.append(block_id)
+                continue
+            block = version.resource
+            is_draft = block_id in lock.terms.draft_blocks and block.active_id != version.version_id
+            right = Right.READ_DRAFTS if is_draft else Right.READ
+            is_granted = as_part and not is_draft
+            if not is_granted and not (by.may(right, block.workspace_id) and by.covers(block_id)):
                 broken.append(block_id)
             else:
                 texts[block_id] = BlockText(version_id=version.version_id, config=version.config)
     if broken:
         raise LockBroken(prompt_blocks=broken)
     return texts
-
-
-def _is_readable(version: PromptBlockVersion, lock: Lock, by: Caller, *, as_part: bool) -> bool:
-    block = version.resource
-    if block.pk in lock.terms.draft_blocks and block.active_id != version.version_id:
-        return by.may(Right.READ_DRAFTS, block.workspace_id) and by.covers(block.pk)
-    return as_part or (by.may(Right.READ, block.workspace_id) and by.covers(block.pk))

@@ -131,18 +131,17 @@ def _follow_file(folder: Path, path: str, depth: int, limit: float) -> Iterator[
             raise
         yield touches
         depth -= len(touches)
-        former = _former(folder, touches[-1]) if touches and touches[-1].is_new else None
+        if not touches or not touches[-1].is_new:
+            break
+        words = iter(git.run(folder, *_RENAMES, touches[-1].sha).split(b"\0"))
+        renames = (
+            (os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False)
+        )
+        former = next((old for old, new in renames if new == touches[-1].path), None)
         if former is None:
             break
         top = os.fsdecode(git.run(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
         starts, path = touches[-1].parents, str(Path(top, former))
-
-
-def _former(folder: Path, touch: _Touch) -> str | None:
-    """Return the previous path of the file if the commit renamed it, or None."""
-    words = iter(git.run(folder, *_RENAMES, touch.sha).split(b"\0"))
-    renamed = ((os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False))
-    return next((old for old, new in renamed if new == touch.path), None)
 
 
 def _touches(log: bytes) -> Iterator[_Touch]:

@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db.models import Count, F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact
-from editor_client.shared.configurations import Searchable, searchable
+from editor_client.shared.configurations import searchable
 from editor_client.shared.text_keys import caseless
 
 from versioning.domain import text_search
@@ -281,9 +281,7 @@ def _seen_in_code(unstored: Unstored, config: Config, place: Place) -> Seen:
     return Seen(found=found, entry=unstored.entry, version=unstored.entry.version, config=config)
 
 
-@lru_cache(maxsize=_CODE_LINES)
-def _lines_of_code(texts: Searchable) -> Lines:
-    return Lines.of(texts)
+_lines_of_code: Final = lru_cache(maxsize=_CODE_LINES)(Lines.of)
 
 
 class TextSearch:
