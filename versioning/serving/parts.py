@@ -74,7 +74,7 @@ class AgentParts:
         return self.candidate.config.get(SCHEMA_FIELD)
 
     @property
-    def block_texts(self) -> dict[str, BlockText | None]:
+    def shown(self) -> dict[str, BlockText | None]:
         """The prompt blocks that any version of the agent refers to, by id; None for those never shown."""
         found: dict[str, BlockText | None] = {}
         for arm in (self, *self.arms):
@@ -83,7 +83,7 @@ class AgentParts:
         return dict(sorted(found.items()))
 
     @property
-    def omitted_blocks(self) -> Mapping[str, str]:
+    def omitted(self) -> Mapping[str, str]:
         """Why a prompt block is omitted in every context, by id: `missing` or `unpublished`."""
         return {block_id: text for block_id, text in self.texts.items() if isinstance(text, str)}
 
@@ -153,7 +153,7 @@ def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Ca
             other = candidate_with(partial(choice.always, version=version))
             arms[version.version_id] = make_parts(other, caller)
     made = replace(made, arms=list(arms.values()), rule=rule and _with_arms(rule, arms, _agent_members))
-    shown = [block_id for block_id, text in made.block_texts.items() if text is not None]
+    shown = [block_id for block_id, text in made.shown.items() if text is not None]
     rules = {} if candidate.policy is Blocks.DRAFTS else _rules(PROMPT_BLOCK, shown)
     if rules and candidate.overlay is not None:
         raise PartsUnavailable
@@ -194,11 +194,7 @@ def _with_arms(
 
 def _agent_members(parts: AgentParts) -> dict[str, Any]:
     schema = parts.request_context_schema
-    return {
-        "config": parts.config,
-        "requestContextSchema": schema,
-        "omittedBlocks": dict(parts.omitted_blocks),
-    }
+    return {"config": parts.config, "requestContextSchema": schema, "omittedBlocks": dict(parts.omitted)}
 
 
 def _block_members(version: Snapshot) -> dict[str, Any]:
