@@ -23,14 +23,14 @@ def main(prefix: str, agents: int, versions: int, of_the_first: int, workspace: 
     from django.db import connection, transaction  # noqa: PLC0415  after the settings
 
     from versioning.models import Agent, AgentVersion, SubAgentReference  # noqa: PLC0415
-    from versioning.models.guarded import unguarded  # noqa: PLC0415
+    from versioning.models.guarded import unguard  # noqa: PLC0415
 
     with transaction.atomic():
         made = rows(prefix, agents, versions, of_the_first)
         while chunk := list(islice(made, CHUNK)):
-            unguarded(AgentVersion.objects.all()).bulk_create(version for version, _ in chunk)
+            unguard(AgentVersion.objects.all()).bulk_create(version for version, _ in chunk)
             last = [version for version, is_last in chunk if is_last]
-            unguarded(Agent.objects.all()).bulk_create(
+            unguard(Agent.objects.all()).bulk_create(
                 Agent(
                     id=version.resource_id,
                     workspace_id=workspace,
@@ -41,7 +41,7 @@ def main(prefix: str, agents: int, versions: int, of_the_first: int, workspace: 
                 )
                 for version in last
             )
-            unguarded(SubAgentReference.objects.all()).bulk_create(
+            unguard(SubAgentReference.objects.all()).bulk_create(
                 SubAgentReference(version_id=version.pk, target_id=f"{prefix}0")
                 for version in last
                 if 0 < int(version.resource_id.removeprefix(prefix)) <= DEPENDENTS

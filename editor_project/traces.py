@@ -83,7 +83,7 @@ class OpenTelemetryTracer:
                 found.fail(type(error).__qualname__)
                 raise
 
-    def answered(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
+    def report_answer(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
         route, now = route_template(path), time.time_ns()
         span = self._tracer.start_span(
             f"{method} {route}",

@@ -151,7 +151,7 @@ class Examples:
             events.acts(self.caller)
             if self.identity == IN_CODE:
                 list(Workspace.objects.select_for_update(no_key=True).filter(pk=self.workspace_id))
-            elif not list(self.kind.collection.all.locked().filter(uuid=self.identity).only("pk")):
+            elif not list(self.kind.collection.all.with_lock().filter(uuid=self.identity).only("pk")):
                 raise NotFound
             yield
 

@@ -19,7 +19,7 @@ def _erase_in_filters(erasure: Erasure) -> int:
     for saved in SavedFilter.objects.filter(contains(F("query"), Value(named))).only("pk", "query"):
         given = parse_qsl(saved.query, keep_blank_values=True)
         query = urlencode(
-            [(name, erasure.replaced(value) if name == "author" else value) for name, value in given]
+            [(name, erasure.replace_name(value) if name == "author" else value) for name, value in given]
         )
         if given != parse_qsl(query, keep_blank_values=True):
             changed += SavedFilter.objects.filter(pk=saved.pk).update(query=query)

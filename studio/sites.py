@@ -221,7 +221,7 @@ def _waiting(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:
     Every page shows it. Changes without a resource, such as of a policy, invalidate all cached answers.
     """
     key = ("waiting", caller.user_id, caller.username, caller.rights)
-    counts: dict[str, int] = get_editor().cache.remembered(
+    counts: dict[str, int] = get_editor().cache.get_or_make(
         key, RIGHTS, lambda: {page.page: page.waiting(caller) for page in pages}, *_CHANGES
     )
     return counts

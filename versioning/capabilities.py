@@ -189,14 +189,14 @@ class EditorApp(AppConfig):
 
 def routes() -> Iterator[Any]:
     """Yield the routes that applications add to the API, in order."""
-    for app in installed():
+    for app in list_installed():
         if app.api:
             yield from import_module(app.api).urlpatterns
 
 
 def verbs(name: str) -> Any:
     """Return the class of the verbs that an application adds under this name, or None."""
-    path = next((app.verbs[name] for app in installed() if name in app.verbs), None)
+    path = next((app.verbs[name] for app in list_installed() if name in app.verbs), None)
     return None if path is None else import_string(path)
 
 
@@ -205,14 +205,14 @@ def name_of_verbs(verbs: type) -> str:
 
     Raises `LookupError` if no installed application declares the class.
     """
-    for app in installed():
+    for app in list_installed():
         for name, path in app.verbs.items():
             if import_string(path) is verbs:
                 return name
     raise LookupError(f"No installed application declares the verbs {verbs.__qualname__}.")
 
 
-def installed() -> Iterator[EditorApp]:
+def list_installed() -> Iterator[EditorApp]:
     """Yield the configurations of the installed capabilities."""
     return (app for app in apps.get_app_configs() if isinstance(app, EditorApp))
 

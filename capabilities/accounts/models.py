@@ -174,7 +174,7 @@ def _box() -> Fernet:
     # Not at the top: cryptography takes 7 MiB, and few processes need it.
     from cryptography.fernet import Fernet  # noqa: PLC0415
 
-    return Fernet(base64.urlsafe_b64encode(FactorKey.opened()))
+    return Fernet(base64.urlsafe_b64encode(FactorKey.load_key()))
 
 
 class DirectoryAccount(models.Model):

@@ -65,7 +65,7 @@ class DisabledReason(models.TextChoices):
 class WebhookQuerySet(models.QuerySet["Webhook"]):
     """Queries for webhooks."""
 
-    def locked(self) -> Self:
+    def with_lock(self) -> Self:
         """Lock the rows until the end of the transaction, in a fixed order that prevents deadlocks.
 
         Code that enables or disables a webhook, or creates its deliveries, holds this lock. So a disabled
@@ -207,7 +207,7 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
         """
         _workspace, webhook_id = owner
         with transaction.atomic(using=self.db):
-            webhook = Webhook.objects.locked().filter(pk=webhook_id).first()
+            webhook = Webhook.objects.with_lock().filter(pk=webhook_id).first()
             if webhook is None or self._busy().filter(webhook=webhook).exists():
                 return []
             limit = limit if webhook.failing_since is None else 1
@@ -386,8 +386,8 @@ def _erase_in_deliveries(erasure: Erasure) -> int:
     changed = 0
     for delivery in Delivery.objects.filter(erasure.found_in("body")).only("pk", "body").iterator():
         event = json.loads(delivery.body)
-        event["actor"]["id"] = erasure.replaced(event["actor"]["id"])
-        event["detail"] = erasure.replaced_in_detail(event["detail"])
+        event["actor"]["id"] = erasure.replace_name(event["actor"]["id"])
+        event["detail"] = erasure.replace_in_detail(event["detail"])
         body = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
         if body != delivery.body:
             changed += Delivery.objects.filter(pk=delivery.pk).update(body=body)
@@ -398,7 +398,7 @@ def _erase_in_responses(erasure: Erasure) -> int:
     """Replace the person in answers of receivers that repeat the event, or its beginning."""
     changed = 0
     for attempt in DeliveryAttempt.objects.filter(erasure.found_in("response")).only("pk", "response"):
-        response = _PEOPLE.sub(lambda found: found[1] + erasure.replaced_within(found[2]), attempt.response)
+        response = _PEOPLE.sub(lambda found: found[1] + erasure.replace_quoted(found[2]), attempt.response)
         if response != attempt.response:
             changed += DeliveryAttempt.objects.filter(pk=attempt.pk).update(response=response)
     return changed

@@ -104,7 +104,7 @@ def _fill_some() -> None:
     else:
         found = events.entries(after=start, limit=ENTRIES_AT_ONCE)
         # After reading the entries, so that a webhook created in the meantime begins after all of them.
-        webhooks = list(Webhook.objects.locked().filter(enabled=True))
+        webhooks = list(Webhook.objects.with_lock().filter(enabled=True))
         Delivery.objects.bulk_create(
             make_delivery(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)
         )
@@ -156,7 +156,7 @@ def deliver(deliveries: Sequence[Delivery]) -> None:
                 delivery.finish(state=DeliveryState.CANCELLED, finished_at=timezone.now())
         return
     try:
-        root = RootKey.opened()
+        root = RootKey.load_key()
     except RootKeyUnreadable as error:
         logger.error("nothing is sent to webhooks: %s", error)  # noqa: TRY400  a traceback adds nothing
         for delivery in deliveries:
@@ -200,7 +200,7 @@ def _send(webhook: Webhook, root: bytes, delivery: Delivery) -> DeliveryAttempt:
 
 def _record(attempts: Sequence[DeliveryAttempt]) -> list[Delivery]:
     """Store attempts, and the new state of their deliveries and of the webhook; return those deliveries."""
-    webhook = Webhook.objects.locked().filter(pk=attempts[0].delivery.webhook_id).first()
+    webhook = Webhook.objects.with_lock().filter(pk=attempts[0].delivery.webhook_id).first()
     if webhook is None:
         return []
     rows = Delivery.objects.select_for_update().in_bulk([attempt.delivery.pk for attempt in attempts])

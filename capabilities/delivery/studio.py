@@ -421,7 +421,7 @@ class ShowPage(WebhookPage):
             title=webhook_title(self.webhook),
             item=webhook_in_words(self.webhook, health),
             webhook=self.webhook,
-            secret=derive_secret(self.webhook, RootKey.opened()) if is_shown else "",
+            secret=derive_secret(self.webhook, RootKey.load_key()) if is_shown else "",
             page=page,
             deliveries=rows,
             list_of_webhooks=self.address("webhooks"),

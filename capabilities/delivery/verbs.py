@@ -141,7 +141,7 @@ def create(
                 limit=MAX_WEBHOOKS,
             )
             raise Invalid.field("workspaceId", message, code="too_many_webhooks")
-        root = RootKey.opened()
+        root = RootKey.load_key()
         webhook = Webhook.objects.create(
             workspace_id=workspace_id,
             created_by=caller.username or "",
@@ -201,7 +201,7 @@ def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, 
         message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_KEEP_HOURS)
         raise Invalid.field("keepPreviousHours", message)
     with _administering(webhook_id, caller) as webhook:
-        root, now = RootKey.opened(), timezone.now()
+        root, now = RootKey.load_key(), timezone.now()
         until = now + datetime.timedelta(hours=keep_previous_hours) if keep_previous_hours else None
         previous = []
         if until:
@@ -273,7 +273,7 @@ def _administering(webhook_id: str, by: Caller) -> Iterator[Webhook]:
     """Yield a webhook, locked until the end of the transaction, if the caller administers it."""
     workspace_id = find(webhook_id, by=by).workspace_id
     with get_editor().workspace.administering(workspace_id, by):
-        webhook = Webhook.objects.locked().filter(pk=webhook_id).first()
+        webhook = Webhook.objects.with_lock().filter(pk=webhook_id).first()
         if webhook is None:
             raise NotFound
         yield webhook

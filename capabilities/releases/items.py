@@ -125,7 +125,7 @@ def lock_items(
     rows = in_order(items)
     for kind, own in _by_kind(rows):
         targets = editor.collection(kind).all.filter(pk__in=[item.resource_id for item in own])
-        list(targets.locked().order_by("pk").values_list("pk"))
+        list(targets.with_lock().order_by("pk").values_list("pk"))
     locked: list[ItemNow] = []
     for kind, own in _by_kind(rows):
         collection = editor.collection(kind)

@@ -56,7 +56,7 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         release_url = ReleaseItem.objects.filter(release=models.OuterRef("pk"))
         return self.exclude(models.Exists(release_url.exclude(covered_by(caller, "resource_id"))))
 
-    def locked(self) -> Self:
+    def with_lock(self) -> Self:
         """Lock the rows until the end of the transaction."""
         return self.select_for_update(of=("self",), no_key=True)
 

@@ -266,7 +266,7 @@ def changing(
     Raises `NotFound`, `Forbidden` without the right, `ReleaseChanged` and `Conflict` as `change` does.
     """
     with events.transaction():
-        release = _find(Release.objects.locked(), release_id, by, right)
+        release = _find(Release.objects.with_lock(), release_id, by, right)
         if expect is not None and ANY_ETAG not in expect and release_etag(release) not in expect:
             raise ReleaseChanged
         refuse_published(release)

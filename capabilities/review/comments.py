@@ -108,7 +108,7 @@ class Subject:
             if self.target.identity == IN_CODE:
                 workspaces = Workspace.objects.select_for_update(no_key=True)
                 list(workspaces.filter(pk=self.target.workspace_id))
-            elif not list(self.collection.all.locked().filter(uuid=self.target.identity).only("pk")):
+            elif not list(self.collection.all.with_lock().filter(uuid=self.target.identity).only("pk")):
                 raise NotFound
             yield
 

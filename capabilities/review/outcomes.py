@@ -31,7 +31,7 @@ from versioning.editor import gate
 from versioning.editor.gate import PublishRequest
 from versioning.models import ApiKey, Membership, Version, VersionedResource, events
 from versioning.models.followers import RESOURCES, Follower
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 from versioning.models.log import LogPosition
 from versioning.models.statements import (
     column_names,
@@ -389,7 +389,7 @@ def record_bypass(request: PublishRequest, target: Target, requirement: Requirem
     )
     if isinstance(version, Version) and caller.username:
         version.bypassed_by = caller.username
-        unguarded(type(version)._default_manager.filter(pk=version.pk)).update(bypassed_by=caller.username)
+        unguard(type(version)._default_manager.filter(pk=version.pk)).update(bypassed_by=caller.username)
 
 
 def _store(target: Target, digest: str, number: int, named: str) -> None:

@@ -366,7 +366,7 @@ def _resources(reviews: Verbs, rows: Sequence[Review]) -> Mapping[_Key, Versione
         heavy = [f"{pointer}__{column}" for pointer in pointers for column in ("config_json", "search_text")]
         stored = list(collection.all.filter(pk__in=wanted).select_related(*pointers).defer(*heavy))
         in_code = any(row.kind == kind and row.identity == IN_CODE for row in rows)
-        for resource in (*stored, *(collection.unstored() if in_code else ())):
+        for resource in (*stored, *(collection.list_unstored() if in_code else ())):
             is_override = collection.ownership.overridden_by(resource) is not None
             found[kind, resource.pk, IN_CODE if is_override else resource.uuid] = resource
     return found

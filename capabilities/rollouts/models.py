@@ -57,7 +57,7 @@ class RolloutQuerySet(models.QuerySet["Rollout"]):
         )
         return {(row.kind, row.resource_id, row.identity): row for row in rows}
 
-    def locked(self) -> Self:
+    def with_lock(self) -> Self:
         """Lock the rows until the end of the transaction."""
         return self.select_for_update(of=("self",), no_key=True)
 

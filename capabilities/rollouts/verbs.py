@@ -249,7 +249,7 @@ def changing_rollout(
         events.transaction(),
         changing(collection, rollout.resource_id, Right.PUBLISH, by, options=options) as locked,
     ):
-        current = Rollout.objects.locked().filter(pk=rollout.pk).first()
+        current = Rollout.objects.with_lock().filter(pk=rollout.pk).first()
         if current is None or target(locked.resource).identity != current.identity:
             raise NotFound
         if current.state != RolloutState.RUNNING:

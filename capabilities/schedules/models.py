@@ -105,7 +105,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         first = self.order_by().values_list("workspace").annotate(first=Min("run_at"))
         return list(first.order_by("first", "workspace").values_list("workspace"))
 
-    def locked(self) -> Self:
+    def with_lock(self) -> Self:
         """Lock the rows until the end of the transaction.
 
         A beginning is locked before its end, to prevent deadlocks.

@@ -116,7 +116,7 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
     """
     with events.transaction():
         events.acts(by)
-        release = Release.objects.covered_by(by).locked().filter(pk=parse_uuid(release_id)).first()
+        release = Release.objects.covered_by(by).with_lock().filter(pk=parse_uuid(release_id)).first()
         if release is None or not by.may(Right.READ, release.workspace_id):
             raise NotFound
         by.require(Right.PUBLISH, release.workspace_id)
@@ -277,13 +277,13 @@ SETTINGS: Final = (
 def _end_with_resource(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    for schedule in Schedule.objects.waiting().about(resource).locked():
+    for schedule in Schedule.objects.waiting().about(resource).with_lock():
         schedule.fail(by, GONE, Message("The resource was deleted."))
 
 
 def _end_with_release(instance: Release, **_signal: Any) -> None:
     with events.transaction():
-        for schedule in Schedule.objects.waiting().filter(release_id=instance.pk).locked():
+        for schedule in Schedule.objects.waiting().filter(release_id=instance.pk).with_lock():
             schedule.fail(instance.deleted_by, GONE, Message("The release was deleted."))
 
 
@@ -301,7 +301,7 @@ def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:
 
 def _take_over(release: Release, by: Caller) -> None:
     """Run the schedules of a release as the caller, who has changed its items."""
-    for schedule in Schedule.objects.waiting().filter(release_id=release.pk).locked():
+    for schedule in Schedule.objects.waiting().filter(release_id=release.pk).with_lock():
         before = (schedule.author_id, schedule.author_name, schedule.key_prefix)
         schedule.run_as(by)
         if (schedule.author_id, schedule.author_name, schedule.key_prefix) != before:
@@ -311,14 +311,14 @@ def _take_over(release: Release, by: Caller) -> None:
 
 def _cancel_published(release: Release, by: Caller) -> None:
     """Cancel the schedules of a release that was published before their time."""
-    for schedule in Schedule.objects.waiting().filter(release_id=release.pk).locked():
+    for schedule in Schedule.objects.waiting().filter(release_id=release.pk).with_lock():
         schedule.end(ScheduleState.CANCELLED)
         schedule.record("cancelled", by)
 
 
 def _end_with_key(key: ApiKey, by: Caller) -> Sequence[Schedule]:
     """End the schedules of a revoked key; return those that the caller may read."""
-    ended = list(Schedule.objects.waiting().filter(key_prefix=key.prefix).locked())
+    ended = list(Schedule.objects.waiting().filter(key_prefix=key.prefix).with_lock())
     for schedule in ended:
         schedule.fail(schedule.unattended, NOT_ALLOWED, key_unusable(key.prefix))
     covered = set(Schedule.objects.covered_by(by).filter(key_prefix=key.prefix).values_list("pk", flat=True))

@@ -323,7 +323,7 @@ def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedu
     """Lock a waiting schedule and the other one of its pair for this transaction."""
     with events.transaction():
         pk = parse_uuid(schedule_id)
-        pair = Schedule.objects.filter(Q(pk=pk) | Q(follows=pk) | Q(followed_by=pk)).locked()
+        pair = Schedule.objects.filter(Q(pk=pk) | Q(follows=pk) | Q(followed_by=pk)).with_lock()
         schedule = next((row for row in pair if row.pk == pk), None)
         if schedule is None:
             raise NotFound

@@ -47,7 +47,7 @@ def bodies_first(application: Application) -> Application:
             await application(_with(scope, b""), _replay_body(b"", _never), send)
             await discard(receive)
             return
-        async with body_memory.received(receive, limits, declared_length(request)) as body:
+        async with body_memory.receive_body(receive, limits, declared_length(request)) as body:
             if isinstance(body, Refusal):
                 await application({**_with(scope, b""), REFUSAL: body}, _replay_body(b"", _never), send)
             elif limits.is_for_anonymous or not is_run(scope["method"], request.path_info):

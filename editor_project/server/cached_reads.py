@@ -215,7 +215,7 @@ def _log(answers: Sequence[tuple[Read, CachedResponse]]) -> None:
     )
     if telemetry.is_traced():
         for read, found in answers:
-            telemetry.answered("GET", found.path, found.status, now - read.begun, read.trace)
+            telemetry.report_answer("GET", found.path, found.status, now - read.begun, read.trace)
 
 
 def _send(read: Read, found: CachedResponse) -> None:

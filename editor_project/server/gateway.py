@@ -132,7 +132,7 @@ class Gateway:
             self._soon(self._receive(environ, proto, limits, length))
 
     async def _receive(self, environ: Environ, proto: Any, limits: BodyLimits, length: int | None) -> None:
-        async with self._body_memory.received(proto.receive, limits, length) as body:
+        async with self._body_memory.receive_body(proto.receive, limits, length) as body:
             await asyncio.wrap_future(self._threads.submit(self._answer, _with(environ, body), proto))
         if body in MAY_STILL_SEND:
             await discard(proto.receive)
@@ -141,7 +141,7 @@ class Gateway:
         self, environ: Environ, proto: Any, limits: BodyLimits, length: int | None
     ) -> None:
         # The queue limits the memory of complete bodies; other requests need that of incomplete ones.
-        async with self._body_memory.received(proto.receive, limits, length) as body:
+        async with self._body_memory.receive_body(proto.receive, limits, length) as body:
             pass
         environ = _with(environ, body)
         if isinstance(body, Refusal):

@@ -190,7 +190,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
             return super().clean()
         finally:
             if self.user_cache is not None:
-                attempt.succeeded(own)
+                attempt.mark_succeeded(own)
             else:
                 self.fields["password"].widget.attrs["autofocus"] = True
                 logger.warning("a wrong password", extra={**about, "wait_seconds": attempt.seconds})
@@ -242,7 +242,7 @@ class ChangePasswordForm(PasswordAlone, LimitedAttemptsForm, PasswordChangeForm)
         except TooManyAttempts as error:
             raise self.too_many(error) from None
         old: str = super().clean_old_password()
-        attempt.succeeded(own)
+        attempt.mark_succeeded(own)
         return old
 
 

@@ -439,7 +439,7 @@ def differences(
     budget = budget or PageBudget()
     return [
         field_difference(name, before.get(name), after.get(name), budget, names)
-        for name in schema.changed(before, after)
+        for name in schema.list_changes(before, after)
     ]
 
 

@@ -78,7 +78,7 @@ def merged_with(
     """
     if submission.began_with is None:
         return None
-    mine = schema.merged(submission.began_with, submission.changed)
+    mine = schema.merge(submission.began_with, submission.changed)
     sides = (latest, mine) if prefers_theirs else (mine, latest)
     merged = merge(submission.began_with, *sides, _half_a_budget())
     large: Any = too_large(merged.config, list(submission.names))

@@ -218,7 +218,7 @@ class Submission:
         broken = {_find_field(issue) for issue in issues}
         sound = {name: value for name, value in self.changed.items() if name not in broken}
         try:
-            schema.edited(self.began_with or {}, sound)
+            schema.edit_config(self.began_with or {}, sound)
         except Invalid as error:
             issues += [issue for issue in error.issues if _find_field(issue) not in broken]
         raise Invalid(issues)

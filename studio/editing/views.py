@@ -118,7 +118,7 @@ class EditPage(EditablePage):
         try:
             submission.check(self.schema)
             if submission.changed:
-                self.schema.edited(self.config, submission.changed)  # raises if they are invalid anyway
+                self.schema.edit_config(self.config, submission.changed)  # raises if they are invalid anyway
                 in_code = code_config(self.code_agent) if self.code_agent is not None else {}
                 known = [self.config, submission.began_with or {}, in_code]
                 refuse_unknown(submission.changed, known, self.caller)
@@ -249,7 +249,7 @@ class EditPage(EditablePage):
             self.resource is not None
             and began is not None
             and not submission.metadata
-            and canonical.same(self.config, self.schema.merged(began, submission.changed))
+            and canonical.same(self.config, self.schema.merge(began, submission.changed))
         )
         if self.resource is None or not is_saved:
             return conflict()

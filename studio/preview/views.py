@@ -244,7 +244,7 @@ class AgentsOfBlock:
         return [agent_id for agent_id in self._drafts.ids if agent_id not in live]
 
     def _named(self, users: Dependents, ids: Sequence[str]) -> list[tuple[str, str]]:
-        return [(agent_id, shortened(name or agent_id)) for agent_id, name in users.named(ids)]
+        return [(agent_id, shortened(name or agent_id)) for agent_id, name in users.find_names(ids)]
 
     def _users(self, status: Status) -> Dependents:
         users: Dependents = PROMPT_BLOCK.collection.dependents(self.block_id, status=status, by=self.caller)
@@ -499,7 +499,7 @@ class PreviewPage(SavedInstructionsPage):
         submission = self.submission(controls)
         try:
             submission.check(self.schema)
-            config = self.schema.edited(submission.began_with or {}, submission.changed)
+            config = self.schema.edit_config(submission.began_with or {}, submission.changed)
             if self.code_agent:
                 config = merged_config(self.code_agent, config)
         except Invalid as error:

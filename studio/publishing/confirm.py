@@ -79,7 +79,7 @@ class ConfirmPage(ActionPage, DependentsPage):
 
     def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
         if not self.is_allowed():
-            raise Forbidden(self.right.refused(self.workspace_id))
+            raise Forbidden(self.right.describe_refusal(self.workspace_id))
         return super().ask(status=status, **context)
 
     def context(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Draft:
 
     def of(self, version: Snapshot) -> Draft:
         live, schema = self.live, self.kind.schema
-        changed = schema.changed(live.config, version.config) if live else []
+        changed = schema.list_changes(live.config, version.config) if live else []
         return replace(self, version=version, fields=titles(in_reading_order(changed)))
 
     @property

@@ -66,7 +66,7 @@ class DependentsPage(ResourcePage):
         def read() -> tuple[list[tuple[str, str]], int, int, int, int]:
             found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
             agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
-            names = list(found.named(list(agents.object_list)))
+            names = list(found.find_names(list(agents.object_list)))
             return names, agents.number, agents.end_index(), len(found.ids), found.hidden_count
 
         names, number, end, total, hidden = self.known_of_users(f"{status.value} {page}", read)

@@ -195,7 +195,7 @@ class ResourcePage(StudioPage):
         """
         cache_key = "users", about, self.resource_id, *self.catalog.question
         of_it = self.kind.slug, self.resource_id
-        return self.editor.cache.remembered(cache_key, (AGENT.slug, None), make, of_it)
+        return self.editor.cache.get_or_make(cache_key, (AGENT.slug, None), make, of_it)
 
     def effective(self, version: Snapshot | None) -> Config:
         """Return the configuration served with a version, if any: an override is applied to the code."""
@@ -215,7 +215,7 @@ class ResourcePage(StudioPage):
     def require(self, right: Right) -> None:
         """Raise `Forbidden` unless the caller has the permission."""
         if not self.may(right):
-            raise Forbidden(right.refused(self.workspace_id))
+            raise Forbidden(right.describe_refusal(self.workspace_id))
 
     def address(self, page: str, *rest: str) -> str:
         """Return the address of another page about this resource."""

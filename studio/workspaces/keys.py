@@ -182,7 +182,7 @@ class UnlimitedKeysPage(AdministrationPage):
         scope = self.caller.scope(Right.ADMINISTER)
         if scope is not None and not scope:
             raise Forbidden(_("You may not administer any workspace."))
-        unlimited = self.editor.key.unlimited(by=self.caller)
+        unlimited = self.editor.key.list_unlimited(by=self.caller)
         page = self.paginate(unlimited, PER_PAGE)
         rows, reach = [], self.editor.key.reach(list(page.object_list), by=self.caller)
         for key in page.object_list:

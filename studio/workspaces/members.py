@@ -306,7 +306,10 @@ class AccessPage(AdministrationPage):
         roles = self._roles(members).get(user.pk, [])
         if not (is_own or is_root or roles):
             raise NotFound
-        mine, unlimited = self.editor.key.listed(by=self.caller), self.editor.key.unlimited(by=self.caller)
+        mine, unlimited = (
+            self.editor.key.list_keys(by=self.caller),
+            self.editor.key.list_unlimited(by=self.caller),
+        )
         keys = {key.pk: key for keys_of in (mine, unlimited) for key in keys_of.filter(owner=user)[:MAX_KEYS]}
         rows = [KeyRow(key=key) for key in keys.values()]
         return self.page(

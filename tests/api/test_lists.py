@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from versioning.models import Agent, PromptBlock
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 
 def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
@@ -28,7 +28,7 @@ def place(answer: Answer) -> dict[str, Any]:
 def made_at_the_same_moment(kind: Kind) -> None:
     model = Agent if kind is AGENTS else PromptBlock
     now = timezone.now()
-    unguarded(model.objects.all()).update(created_at=now, updated_at=now)
+    unguard(model.objects.all()).update(created_at=now, updated_at=now)
 
 
 def test_a_list_of_nothing_is_empty(alice: Api, kind: Kind) -> None:

@@ -42,7 +42,7 @@ def test_an_application_that_the_settings_do_not_name_is_named(
 
 
 def test_what_an_application_has_that_can_be_left_out_is_known_as_its_own() -> None:
-    for app in capabilities.installed():
+    for app in capabilities.list_installed():
         if app.verbs:
             assert set(app.verbs) <= set(capabilities.OPTIONAL[app.name])
         addresses = [str(one.pattern).removeprefix("^") for one in _routes_of(app.api)]

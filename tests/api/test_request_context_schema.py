@@ -13,7 +13,7 @@ from tests.support.code import ECHO
 from tests.support.runs import noticed, run
 from tests.support.served import published_agent, published_block, reference, served
 from versioning.models import AgentVersion
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 SCHEMA = {
     "type": "object",
@@ -133,7 +133,7 @@ def test_the_schema_of_a_block_does_not_apply_to_agents_that_use_it(alice: Api) 
 def test_an_agent_saved_with_an_invalid_schema_earlier_runs_and_can_be_edited(alice: Api) -> None:
     published_agent(alice, model=ECHO, requestContextSchema=SCHEMA)
     broken = AgentVersion.objects.get().config_json.replace('"object"', '"objekt"')
-    unguarded(AgentVersion.objects.all()).update(config_json=broken)
+    unguard(AgentVersion.objects.all()).update(config_json=broken)
     answer = run(alice)
     assert answer.status == 200
     assert noticed(answer.body) == [("request_context_unchecked", "requestContextSchema")]
@@ -192,7 +192,7 @@ def test_a_pattern_that_was_stored_before_patterns_had_to_be_linear(
     version = AgentVersion.objects.get()
     old = version.config_json.replace('"properties":{"a":{}}', f'"properties":{{"a":{json.dumps(member)}}}')
     assert old != version.config_json
-    unguarded(AgentVersion.objects.all()).update(config_json=old)
+    unguard(AgentVersion.objects.all()).update(config_json=old)
     monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.1)
     answer = run(alice, requestContext={"a": value})
     if fields:

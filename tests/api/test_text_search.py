@@ -20,7 +20,7 @@ from versioning.domain.errors import Invalid
 from versioning.domain.kinds import KINDS
 from versioning.editor.catalog import Catalog, Hit, TextSearch
 from versioning.models import PromptBlock, SearchProgress, caller_for, events, text_search
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 pytestmark = pytest.mark.database
 
@@ -242,7 +242,7 @@ def test_changes_without_an_entry_in_the_log_are_found(cast: Cast, follow: Follo
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
     record = PromptBlock.objects.get(pk="new")
     follow()
-    unguarded(PromptBlock.objects.filter(pk="new")).update(active_version_id=record.latest_version_id)
+    unguard(PromptBlock.objects.filter(pk="new")).update(active_version_id=record.latest_version_id)
     assert ids("parrots", "vera") == ["new"]
     follow()
     assert ids("parrots", "vera") == ["new"] and SearchProgress.objects.get().position <= events.position()

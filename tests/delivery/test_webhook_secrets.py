@@ -137,7 +137,7 @@ def test_a_secret_is_shown_once_and_stored_nowhere(
         webhook = make_webhook(alice, receiver.url)
         rotated = rotate(alice, webhook, 24)["secret"]
         ping(alice, webhook, receiver)
-    root = RootKey.opened()
+    root = RootKey.load_key()
     rows: list[QuerySet[Any]] = [
         model.objects.all()  # type: ignore[attr-defined]
         for model in (Webhook, Delivery, RootKey, Event)

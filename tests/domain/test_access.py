@@ -46,9 +46,9 @@ def test_a_role_in_a_workspace_outranks_a_lower_global_role() -> None:
 def test_a_caller_without_roles_is_refused_everything_with_a_reason() -> None:
     for right in Right:
         nobody = Caller(username="ann")
-        assert "the workspace in" not in right.refused("acme")
+        assert "the workspace in" not in right.describe_refusal("acme")
         assert nobody.scope(right) == frozenset()
-        with pytest.raises(Forbidden, match=re.escape(right.refused("acme"))):
+        with pytest.raises(Forbidden, match=re.escape(right.describe_refusal("acme"))):
             nobody.require(right, "acme")
 
 

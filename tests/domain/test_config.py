@@ -71,9 +71,9 @@ def fields_of(answer: Answer, kind: Kind) -> dict[str, Any]:
 
 def test_two_fields_are_required_and_both_are_named() -> None:
     for schema, smallest in SMALLEST.values():
-        assert schema.edited({}, smallest) == smallest
+        assert schema.edit_config({}, smallest) == smallest
         with pytest.raises(Invalid) as refusal:
-            schema.edited({}, {})
+            schema.edit_config({}, {})
         assert sorted(issue.field for issue in refusal.value.issues) == sorted(smallest)
 
 
@@ -82,7 +82,7 @@ def test_all_problems_are_reported_together_over_http_and_nothing_is_saved(alice
     assert (refused.status, refused.code, refused.fields) == (400, "validation_failed", NAMED_PROBLEMS)
     assert alice.get("/stored/agents/writer").status == 404
     with pytest.raises(Invalid) as refusal:
-        AGENT.schema.edited({}, MANY_PROBLEMS)
+        AGENT.schema.edit_config({}, MANY_PROBLEMS)
     assert sorted(issue.field for issue in refusal.value.issues) == NAMED_PROBLEMS
 
 
@@ -100,9 +100,9 @@ def test_every_field_is_stored_and_read_back_as_given(alice: Api, kind: Kind) ->
 
 def test_null_clears_a_field_that_may_be_empty() -> None:
     for schema, config, field in MAY_BE_EMPTY.values():
-        after = schema.edited(config, {field: None})
+        after = schema.edit_config(config, {field: None})
         assert after == {name: value for name, value in config.items() if name != field}
-        assert schema.changed(config, after) == [field]
+        assert schema.list_changes(config, after) == [field]
 
 
 def test_null_does_not_clear_a_required_field_over_http(alice: Api, kind: Kind) -> None:
@@ -114,7 +114,7 @@ def test_null_does_not_clear_a_required_field_over_http(alice: Api, kind: Kind) 
 
 def test_an_edit_does_not_modify_its_arguments() -> None:
     current, changes = copy.deepcopy(FULL_AGENT), {"name": "Another", "memory": None}
-    AGENT.schema.edited(current, changes)
+    AGENT.schema.edit_config(current, changes)
     assert current == FULL_AGENT
     assert changes == {"name": "Another", "memory": None}
 
@@ -122,7 +122,7 @@ def test_an_edit_does_not_modify_its_arguments() -> None:
 def test_a_value_that_json_cannot_hold_is_refused() -> None:
     for value in (float("nan"), float("inf"), {"a": {1, 2}}, {1: 2}, "\ud800", "a\0b"):
         with pytest.raises(Invalid) as refusal:
-            AGENT.schema.edited(SMALLEST_AGENT, {"memory": {"deep": [value]}})
+            AGENT.schema.edit_config(SMALLEST_AGENT, {"memory": {"deep": [value]}})
         assert refusal.value.issues
 
 
@@ -143,8 +143,8 @@ def test_exactly_the_fields_that_differ_are_changed() -> None:
         ({"instructions": "a"}, {"instructions": [{"type": "text", "content": "a"}]}, ["instructions"]),
         ({"browser": {}, "tools": {}}, {"name": "x", "tools": {"a": {}}}, ["name", "tools", "browser"]),
     ):
-        assert sorted(AGENT.schema.changed(before, after)) == sorted(changed)
-        assert sorted(AGENT.schema.changed(after, before)) == sorted(changed)
+        assert sorted(AGENT.schema.list_changes(before, after)) == sorted(changed)
+        assert sorted(AGENT.schema.list_changes(after, before)) == sorted(changed)
 
 
 def test_references_are_found_with_their_fields() -> None:
@@ -179,22 +179,22 @@ def test_every_allowed_block_is_accepted_and_survives_storage(config: Any, rando
 
 
 def assert_survives(schema: ConfigSchema, config: dict[str, Any], random: Random) -> None:
-    accepted = schema.edited({}, config)
+    accepted = schema.edit_config({}, config)
     stored = canonical.parse(canonical.dump(accepted))
     assert canonical.same(accepted, config)
     assert stored == accepted
     assert canonical.digest(reordered(stored, random)) == canonical.digest(config)
-    assert schema.changed(accepted, reordered(stored, random)) == []
-    assert schema.edited(accepted, {}) == accepted
-    assert sorted(schema.changed({}, accepted)) == sorted(accepted)
+    assert schema.list_changes(accepted, reordered(stored, random)) == []
+    assert schema.edit_config(accepted, {}) == accepted
+    assert sorted(schema.list_changes({}, accepted)) == sorted(accepted)
 
 
 @given(agent_configs, agent_configs)
 @fewer
 def test_an_edit_changes_exactly_the_fields_that_it_sends(before: Any, changes: Any) -> None:
-    after = AGENT.schema.edited(before, changes)
+    after = AGENT.schema.edit_config(before, changes)
     assert after == {**before, **changes}
-    changed = AGENT.schema.changed(before, after)
+    changed = AGENT.schema.list_changes(before, after)
     assert set(changed) <= set(changes)
     assert all(canonical.same(before[name], after[name]) for name in set(before) - set(changed))
 
@@ -202,7 +202,7 @@ def test_an_edit_changes_exactly_the_fields_that_it_sends(before: Any, changes: 
 @given(st.dictionaries(st.sampled_from([*FULL_AGENT, "bogus"]), json_objects | st.integers() | st.text()))
 def test_arbitrary_invalid_values_are_refused_with_the_fields_that_were_sent(changes: Any) -> None:
     try:
-        AGENT.schema.edited(SMALLEST_AGENT, changes)
+        AGENT.schema.edit_config(SMALLEST_AGENT, changes)
     except Invalid as refusal:
         named = {issue.field.split(".")[0] for issue in refusal.issues}
         assert named <= {*changes, "body"}

@@ -24,11 +24,11 @@ ECHO = {"provider": "echo", "name": "echo"}
 
 
 def edited_agent(**changes: Any) -> dict[str, Any]:
-    return AGENT.schema.edited(SMALLEST_AGENT, changes)
+    return AGENT.schema.edit_config(SMALLEST_AGENT, changes)
 
 
 def edited_block(**changes: Any) -> dict[str, Any]:
-    return PROMPT_BLOCK.schema.edited(SMALLEST_BLOCK, changes)
+    return PROMPT_BLOCK.schema.edit_config(SMALLEST_BLOCK, changes)
 
 
 def some_value(field: str) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def test_the_name_of_a_model_is_not_a_url() -> None:
 
 def test_a_model_saved_before_the_rule_does_not_prevent_edits_of_other_fields() -> None:
     before = {**SMALLEST_AGENT, "model": {"provider": "huggingface", "name": "http://10.0.0.1/v1"}}
-    assert AGENT.schema.edited(before, {"name": "Another"}) == {**before, "name": "Another"}
+    assert AGENT.schema.edit_config(before, {"name": "Another"}) == {**before, "name": "Another"}
 
 
 def test_a_problem_of_a_usage_is_named_by_its_path() -> None:

@@ -23,11 +23,11 @@ OPERATORS = [
 
 
 def edited_agent(**changes: Any) -> dict[str, Any]:
-    return AGENT.schema.edited(SMALLEST_AGENT, changes)
+    return AGENT.schema.edit_config(SMALLEST_AGENT, changes)
 
 
 def edited_block(**changes: Any) -> dict[str, Any]:
-    return PROMPT_BLOCK.schema.edited(SMALLEST_BLOCK, changes)
+    return PROMPT_BLOCK.schema.edit_config(SMALLEST_BLOCK, changes)
 
 
 def group(*conditions: Any, operator: str = "AND") -> dict[str, Any]:

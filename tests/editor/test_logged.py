@@ -204,7 +204,7 @@ def test_making_and_revoking_a_key_leave_an_entry_each(cast: Cast) -> None:
     alice = caller_for(User.objects.get(username="alice"))
     with watched() as entries:
         api = key_of("vera", workspace="acme", role="viewer", by=alice)
-        key = ApiKey.objects.named(api.key)
+        key = ApiKey.objects.find_by_secret_or_prefix(api.key)
         assert key is not None
         key.revoke(by=alice)
         key.revoke(by=alice)

@@ -62,7 +62,7 @@ def test_an_attribute_that_declares_nothing_stops_the_start_before_models(
 
 
 def test_every_application_of_ours_declares_what_there_is() -> None:
-    for app in capabilities.installed():
+    for app in capabilities.list_installed():
         app.import_models()
 
 

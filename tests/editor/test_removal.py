@@ -17,7 +17,7 @@ from tests.support.remote import connected
 from tests.support.service import Service, running_service
 from tests.support.studio import page_of, visiting
 from tests.support.studio_cast import PASSWORD, make_cast
-from versioning.capabilities import EditorApp, installed
+from versioning.capabilities import EditorApp, list_installed
 from versioning.editor import gate
 from versioning.models import VersionedResource
 
@@ -33,7 +33,7 @@ WORDS = {
 }
 """What no page says without a capability, if not its name: labels are released, evaluations experiments."""
 NEEDED = {"editor_project", "studio", "versioning"}
-CAPABILITIES = {app.name: app for app in installed() if app.name not in NEEDED}
+CAPABILITIES = {app.name: app for app in list_installed() if app.name not in NEEDED}
 
 
 def named(app: EditorApp, attribute: str) -> list[Any]:

@@ -14,7 +14,7 @@ from tests.support.api import AGENTS
 from versioning.domain.snapshots import VersionPointers, version_title
 from versioning.editor.timeline import Timeline, find_previous
 from versioning.models import Agent
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 NOW = timezone.now()
 
@@ -43,7 +43,7 @@ def agent_with(cast: Cast, rows: int) -> Agent:
     agent = Agent.objects.get(pk="writer")
     for row in agent.versions.all():
         moment = NOW + datetime.timedelta(hours=row.number)
-        unguarded(agent.versions.filter(pk=row.pk)).update(created_at=moment)
+        unguard(agent.versions.filter(pk=row.pk)).update(created_at=moment)
     return agent
 
 

@@ -19,7 +19,7 @@ from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, Invalid
 from versioning.editor import Editor
 from versioning.models import Agent, AgentVersion, Event, Workspace
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_an_update_is_applied_to_a_draft_that_current_rules_would_refuse(cast: C
     old = AgentVersion.objects.first()
     assert old is not None
     config = '{"instructions":"old","name":"","tools":7}'
-    unguarded(AgentVersion.objects.filter(pk=old.pk)).update(config_json=config)
+    unguard(AgentVersion.objects.filter(pk=old.pk)).update(config_json=config)
     update(editor, AGENTS, {"description": "long"})
     assert served(AGENTS, cast) == "one"
     newest = AgentVersion.objects.first()

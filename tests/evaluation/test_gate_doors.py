@@ -42,7 +42,7 @@ from tests.support.rollouts import start as start_rollout
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
 from versioning.models import Event, PromptBlock
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 REASON = "The customer waits."
 Prepare = Callable[[Api, str, str], Any]
@@ -457,7 +457,7 @@ def test_an_override_asks_too_as_a_file_and_when_files_are_imported(
     by_hand = {"instructions": "by hand"}
     folder.put(by_hand)
     Dataset.objects.update(workspace="default")
-    unguarded(Scorer.objects.all()).update(workspace="default")
+    unguard(Scorer.objects.all()).update(workspace="default")
     make_gate(
         cast.root, dataset, agent="answers", workspaceId="default", rules=[{"rule": "passRate", "min": 0}]
     )
@@ -584,7 +584,7 @@ def test_whatever_changes_what_an_agent_says_asks_its_gates(cast: Cast, dataset:
     draft = make_draft(cast, PROMPT_BLOCKS)
     _show(cast.root, workspace)
     Dataset.objects.update(workspace=workspace)
-    unguarded(Scorer.objects.all()).update(workspace=workspace)
+    unguard(Scorer.objects.all()).update(workspace=workspace)
     make_gate(cast.root, dataset, agent=SHOWN, workspaceId=workspace, rules=RATE)
     expected = ([(SHOWN, "missing", None)], 0) if workspace == "acme" else ([], 1)
     for name, change in BLOCK_DOORS.items():
@@ -610,7 +610,7 @@ def test_a_bypass_takes_an_admin_of_the_workspace_of_the_gate(cast: Cast, datase
     draft = make_draft(cast, PROMPT_BLOCKS)
     _show(cast.root, "elsewhere")
     Dataset.objects.update(workspace="elsewhere")
-    unguarded(Scorer.objects.all()).update(workspace="elsewhere")
+    unguard(Scorer.objects.all()).update(workspace="elsewhere")
     gate = make_gate(cast.root, dataset, agent=SHOWN, workspaceId="elsewhere", rules=RATE)
     bypass = {"bypassEvaluation": {"reason": REASON}}
     for url in (
@@ -766,9 +766,9 @@ def test_a_block_asks_the_gates_of_agents_whose_files_show_it(
 ) -> None:
     """Files that people have written by hand, and that no version of the database describes."""
     make_draft(cast, PROMPT_BLOCKS)
-    unguarded(PromptBlock.objects.all()).update(workspace="default")
+    unguard(PromptBlock.objects.all()).update(workspace="default")
     Dataset.objects.update(workspace="default")
-    unguarded(Scorer.objects.all()).update(workspace="default")
+    unguard(Scorer.objects.all()).update(workspace="default")
     folder.put({"instructions": [{"type": "prompt_block_ref", "id": "writer"}]})
     make_gate(cast.root, dataset, agent=agent, workspaceId="default", rules=RATE)
     draft = cast.root.get(PROMPT_BLOCKS.url("writer"), status="draft").body["latestVersionId"]

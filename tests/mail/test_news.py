@@ -87,7 +87,7 @@ def test_a_schedule_that_fails_is_told_to_its_author(post: Post, cast: Cast) -> 
 def test_admins_are_told_of_a_disabled_webhook(post: Post, cast: Cast) -> None:
     made = make_webhook(cast.alice, "https://8.8.8.8/secret-path")
     with events.transaction():
-        Webhook.objects.locked().get(pk=made["id"]).disable(DisabledReason.FAILING)
+        Webhook.objects.with_lock().get(pk=made["id"]).disable(DisabledReason.FAILING)
     mails = post.work()
     assert to(mails) == ["alice", "root"]
     assert mails[0].subject == "The webhook 8.8.8.8 was disabled: its receiver takes no messages"

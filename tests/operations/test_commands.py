@@ -185,9 +185,9 @@ def test_the_demo_takes_the_key_that_the_environment_names(db: None, settings: S
 def test_what_lies_under_an_earlier_secret_key_is_put_under_the_newest(
     cast: Cast, client: Client, settings: Settings
 ) -> None:
-    LockKey.opened()
-    RootKey.opened()
-    FactorKey.opened()
+    LockKey.load_key()
+    RootKey.load_key()
+    FactorKey.load_key()
     client.force_login(User.objects.get(username="alice"))
     earlier = settings.SECRET_KEY
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = FRESH, [earlier]

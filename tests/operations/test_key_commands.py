@@ -27,7 +27,7 @@ def create(*arguments: str) -> Api:
 
 
 def stored(api: Api) -> ApiKey:
-    found = ApiKey.objects.named(api.key)
+    found = ApiKey.objects.find_by_secret_or_prefix(api.key)
     assert found is not None
     return found
 

@@ -17,7 +17,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.models import LogPosition
 from versioning.models.agents import PromptBlockVersion
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 
 def test_a_list_takes_as_many_statements_for_many_releases_as_for_some(cast: Cast, pair: Pair) -> None:
@@ -84,7 +84,7 @@ def test_changes_of_versions_after_they_were_read_count(cast: Cast, pair: Pair) 
     release, editor = make(cast.alice, *pair.items()), get_editor()
     ahead = read_ahead(editor, ReleaseItem.objects.filter(release=release["id"]))
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
-    unguarded(PromptBlockVersion.objects.filter(pk=pair.new["tone"])).delete()
+    unguard(PromptBlockVersion.objects.filter(pk=pair.new["tone"])).delete()
     with pytest.raises(ReleaseBlocked) as refusal:
         editor.capability(Releases).publish(release["id"], versions=ahead, by=APPLICATION)
     assert [one.code for one in refusal.value.problems] == ["gone"]

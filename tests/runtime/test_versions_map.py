@@ -87,7 +87,7 @@ def test_maps_are_merged_per_agent_and_the_last_takes_precedence() -> None:
     strong = VersionsMap.parse(
         {"agents": {"b": {"label": "y"}}, "strict": False, "self": {"status": "draft"}}
     )
-    merged = VersionsMap.merged(weak, strong)
+    merged = VersionsMap.merge(weak, strong)
     assert merged.agents == {"a": Selector(label="x"), "b": Selector(label="y")}
     assert (merged.strict, merged.default_status, merged.self_) == (False, Status.DRAFT, DRAFT)
     assert weak.agents["b"] == Selector(label="x")
@@ -101,28 +101,28 @@ LOCK = Lock(
 
 
 def test_a_lock_is_opened_with_the_key_that_signed_it() -> None:
-    sent = VersionsMap.parse(LOCK.signed(b"key")).lock
-    assert sent is not None and sent.opened(b"key") == LOCK
+    sent = VersionsMap.parse(LOCK.sign(b"key")).lock
+    assert sent is not None and sent.open(b"key") == LOCK
     with pytest.raises(LockInvalid):
-        sent.opened(b"another key")
+        sent.open(b"another key")
 
 
 def test_nothing_is_merged_with_a_lock() -> None:
-    locked = VersionsMap.parse(LOCK.signed(b"key"))
-    assert VersionsMap.merged(VersionsMap(), locked, VersionsMap()) == locked
-    assert VersionsMap.merged(locked, locked) == locked
+    locked = VersionsMap.parse(LOCK.sign(b"key"))
+    assert VersionsMap.merge(VersionsMap(), locked, VersionsMap()) == locked
+    assert VersionsMap.merge(locked, locked) == locked
     with pytest.raises(Invalid, match="is a lock"):
-        VersionsMap.merged(VersionsMap(strict=False), locked)
+        VersionsMap.merge(VersionsMap(strict=False), locked)
 
 
 def test_a_signature_can_be_any_text() -> None:
     with pytest.raises(LockInvalid):
-        VersionsMap.parse({**LOCK.signed(b"key"), "signature": "\ud800"})
+        VersionsMap.parse({**LOCK.sign(b"key"), "signature": "\ud800"})
     for signature in ("é", ".", "a.b.c"):
-        sent = VersionsMap.parse({**LOCK.signed(b"key"), "signature": signature}).lock
+        sent = VersionsMap.parse({**LOCK.sign(b"key"), "signature": signature}).lock
         assert sent is not None
         with pytest.raises(LockInvalid):
-            sent.opened(b"key")
+            sent.open(b"key")
 
 
 def test_without_an_editor_locks_are_refused() -> None:
@@ -130,4 +130,4 @@ def test_without_an_editor_locks_are_refused() -> None:
         id="writer", name="Writer", instructions="code", model={"provider": "echo", "name": "echo"}
     )
     with pytest.raises(LockInvalid):
-        Framework(agents=[writer]).generate("writer", "hello", versions=LOCK.signed(b"key"))
+        Framework(agents=[writer]).generate("writer", "hello", versions=LOCK.sign(b"key"))

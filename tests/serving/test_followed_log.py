@@ -33,7 +33,7 @@ class Log:
 
     def lacks(self, position: int, *numbers: int) -> list[int]:
         """Return which agents have changed since a server was at the position."""
-        since, now = self.followed.moment_at(position, 5), self.followed.reached
+        since, now = self.followed.moment_at(position, 5), self.followed.current_moment
         assert since is not None
         return [one for one in numbers if not self.followed.is_right(since, [("agent", f"agent-{one}")], now)]
 

@@ -16,7 +16,7 @@ from tests.support.runs import ECHO, run
 from tests.support.served import reference, text
 from versioning.domain.access import Role
 from versioning.models import Agent, AgentVersion, Membership
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 NAMES = ("ant", "bee", "cat", "dog")
 READERS = ("alice", "edgar", "vera", "charlie")
@@ -80,7 +80,7 @@ class World:
             lambda: [api.post(kind.url(name, "unpublish")) for api in (self.cast.alice, self.cast.charlie)],
             lambda: [api.delete(kind.url(name)) for api in (self.cast.alice, self.cast.charlie)],
             lambda: self.make(kind, name),
-            lambda: unguarded(Agent.objects.filter(pk=name)).update(
+            lambda: unguard(Agent.objects.filter(pk=name)).update(
                 visibility=self.random.choice(["public", "private"])
             ),
             self.publish_again,

@@ -21,7 +21,7 @@ from tests.support.served import published_block, reference, text
 from versioning.domain.access import Role
 from versioning.domain.locks import MAX_ENTRIES
 from versioning.models import AgentVersion, LockKey, Membership
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 
 def lead(api: Api) -> dict[str, Any]:
@@ -254,7 +254,7 @@ def test_a_locked_block_is_shown_only_by_agents_that_showed_it_before(cast: Cast
     granted = locked(cast.charlie, "theirs", "ours")
     assert SECRET in by_lock(cast.charlie, granted, "theirs")["text"]
     # Published again without the right to read the block, it no longer shows it; the lock is unaffected.
-    unguarded(AgentVersion.objects.get(pk=version).blocks.all()).update(target_uuid=None)
+    unguard(AgentVersion.objects.get(pk=version).blocks.all()).update(target_uuid=None)
     made = locked(cast.charlie, "theirs", "ours")
     assert made["promptBlocks"].keys() == {"tone"}
     assert by_lock(cast.charlie, made, "theirs")["text"] == "Mine.\n\nhello"

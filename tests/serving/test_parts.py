@@ -120,7 +120,7 @@ def any_agent_in_any_context(api: Api, numbers: Iterator[int], config: Any, bloc
 def test_client_and_server_evaluate_random_agents_identically(alice: Api) -> None:
     save_block(alice, "draft", {"content": "draft", "published": False})
     any_agent_in_any_context(alice, count())
-    assert get_editor().cache.used
+    assert get_editor().cache.bytes_used
 
 
 @settings(UNHURRIED, max_examples=50)

@@ -22,7 +22,7 @@ from tests.support.factories import (
 )
 from versioning.conf import get_editor
 from versioning.models import ApiKey, BlockReference, SubAgentReference
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 pytestmark = pytest.mark.database
 
@@ -58,7 +58,7 @@ def insert_history(kind: Kind, resource_id: str, numbers: range) -> None:
     insert_rows(versions)
     insert_rows(labels_of.build(version=version) for version in versions)
     newest = {"latest_version_id": versions[-1].pk, "last_number": numbers[-1]}
-    unguarded(rows._meta.model.objects.filter(pk=resource_id)).update(**newest)
+    unguard(rows._meta.model.objects.filter(pk=resource_id)).update(**newest)
 
 
 def grow(start: int, stop: int) -> None:

@@ -41,7 +41,7 @@ def refusals() -> Iterator[tuple[str, str, str]]:
     """Yield messages as they are raised, with how a page says them in English and in German."""
     yield from ((message, message, german) for message, german in unnamed())
     yield (
-        Right.SAVE.refused("acme"),
+        Right.SAVE.describe_refusal("acme"),
         "You may not save drafts in the workspace “acme”.",
         "Im Arbeitsbereich „acme“ dürfen Sie nicht: Entwürfe speichern.",
     )

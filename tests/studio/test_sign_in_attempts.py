@@ -211,7 +211,7 @@ def test_concurrent_attempts_are_counted_before_any_password_is_checked() -> Non
     attempts = [SignInAttempts.objects.begin(own) for _ in range(FREE)]
     with pytest.raises(TooManyAttempts):
         SignInAttempts.objects.begin(own)
-    attempts[0].succeeded()
+    attempts[0].mark_succeeded()
     assert SignInAttempts.objects.get().failures == FREE - 1
 
 

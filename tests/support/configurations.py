@@ -70,7 +70,7 @@ def problems_of(kind: str, **changes: Any) -> list[str]:
     """Refuse an edit of the smallest agent or block and return the fields at fault, sorted."""
     schema, smallest = SMALLEST[kind]
     with pytest.raises(Invalid) as refusal:
-        schema.edited(smallest, changes)
+        schema.edit_config(smallest, changes)
     assert all(issue.message for issue in refusal.value.issues)
     return sorted(issue.field for issue in refusal.value.issues)
 

@@ -26,7 +26,7 @@ from versioning.models import (
     PromptBlockLabel,
     PromptBlockVersion,
 )
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 
 ECHO = {"provider": "echo", "name": "echo"}
 
@@ -37,7 +37,7 @@ ECHO = {"provider": "echo", "name": "echo"}
 def insert_rows(rows: Iterable[Any]) -> None:
     """Insert rows of one model with as few statements as possible, past the editor's verbs."""
     made = list(rows)
-    unguarded(type(made[0]).objects.all()).bulk_create(made)
+    unguard(type(made[0]).objects.all()).bulk_create(made)
 
 
 class GuardedFactory(DjangoModelFactory[Any]):

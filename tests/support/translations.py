@@ -91,7 +91,7 @@ def _collect_here(top: Path) -> None:
                 ]
             )
             for catalog in Path().glob(f"locale/*/LC_MESSAGES/{domain}.po"):
-                # gettext marks the head of a new catalog as unfinished, and would leave it out of the compiled one.
+                # gettext marks the head of a new catalog as fuzzy, and would not compile it.
                 text = catalog.read_text()
                 catalog.write_text(text.replace('#, fuzzy\nmsgid ""', 'msgid ""', 1))
 
@@ -124,4 +124,4 @@ if __name__ == "__main__":
             check=True,
         ).stderr
         if "untranslated" in statistics or "fuzzy" in statistics:
-            print(f"{catalog.relative_to(ROOT)}: {statistics.strip()}")
+            sys.stdout.write(f"{catalog.relative_to(ROOT)}: {statistics}")

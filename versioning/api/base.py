@@ -213,7 +213,7 @@ class EditorViewSet(ViewSet):
         schema = cast("type[ResponseSchema]", self.responses[self.action])
         return schema.dump(source)
 
-    def made(self, source: Any, address: str) -> Response:
+    def respond_created(self, source: Any, address: str) -> Response:
         """Return the 201 answer about a new object, with its address relative to the API's root."""
         location = addresses.location(address)
         return Response(self.dump(source), status=201, headers={"Location": location})

@@ -311,7 +311,7 @@ def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry
     if parts is not None:
         if parts.is_quick and asked.has_small_context:
             return CacheEntry(timed, found, (), (parts, asked))
-        content = parts.response(asked) if keys.is_right(timed, log.reached) else None
+        content = parts.response(asked) if keys.is_right(timed, log.current_moment) else None
     return CacheEntry(timed, found, content)
 
 
@@ -469,7 +469,7 @@ def _response(request: HttpRequest, cached: CachedResponse, started: float) -> H
     request_id = request_id_for(request.headers.get(REQUEST_ID, ""))
     if telemetry.is_traced():
         seconds = time.perf_counter() - started
-        telemetry.answered("GET", cached.path, cached.status, seconds, trace_headers(request))
+        telemetry.report_answer("GET", cached.path, cached.status, seconds, trace_headers(request))
     log_request("GET", cached.path, cached.status, started, requestId=request_id)
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in cached.headers}
     response = HttpResponse(cached.content, status=cached.status, headers={**headers, REQUEST_ID: request_id})

@@ -70,11 +70,15 @@ class EventViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """Return events that the caller may see, and the start of the next page."""
         given = request.query_params
+        after, before = position(given.get("after"), "after"), number(given.get("before"), "before")
+        limit = given.get("limit", str(DEFAULT_LIMIT))
+        if not _POSITION.fullmatch(limit) or not 1 <= int(limit) <= MAX_EVENTS:
+            raise Invalid.field("limit", f"must be a whole number from 1 to {MAX_EVENTS}")
         page = get_editor().event.page(
-            after=position(given.get("after"), "after"),
-            before=number(given.get("before"), "before"),
+            after=after,
+            before=before,
             epoch=given.get("epoch"),
-            limit=_limit(given),
+            limit=int(limit),
             by=self.caller,
             **read_filter(given)._asdict(),
         )
@@ -107,10 +111,3 @@ def number(text: str | None, name: str) -> int | None:
 def position(text: str | None, name: str) -> int | Now | None:
     """Return the position as `number` does, or `now`."""
     return "now" if text == "now" else number(text, name)
-
-
-def _limit(given: QueryDict) -> int:
-    text = given.get("limit", str(DEFAULT_LIMIT))
-    if not _POSITION.fullmatch(text) or not 1 <= int(text) <= MAX_EVENTS:
-        raise Invalid.field("limit", f"must be a whole number from 1 to {MAX_EVENTS}")
-    return int(text)

@@ -99,7 +99,7 @@ class BodyMemory:
         self._left = size
 
     @asynccontextmanager
-    async def received(
+    async def receive_body(
         self, receive: Receive, limits: BodyLimits, length: int | None
     ) -> AsyncIterator[bytes | Refusal]:
         """Yield the body of an ASGI request or its refusal; `length` is the declared length."""

@@ -59,12 +59,12 @@ class LockViewSet(EditorViewSet):
         """Return a lock of the named resources and of everything that they run or contain."""
         body = LockCreate.read(request)
 
-        def named(kind: ResourceKind) -> list[str]:
+        def list_ids(kind: ResourceKind) -> list[str]:
             return [resource["id"] for resource in body["resources"] if resource["kind"] == kind.slug]
 
         lock = get_editor().lock(
-            named(AGENT),
-            prompt_blocks=named(PROMPT_BLOCK),
+            list_ids(AGENT),
+            prompt_blocks=list_ids(PROMPT_BLOCK),
             selector=Selector.read(body["selector"], "selector") if "selector" in body else PUBLISHED,
             by=self.caller,
         )

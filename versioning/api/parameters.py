@@ -207,14 +207,14 @@ class ResourceFilter(django_filters.FilterSet):
     def chosen(self) -> Rows:
         """The filtered rows; raises `Invalid` for an invalid value."""
         rows = cast("Rows", self.queryset)
-        for declared, value in self._given:
+        for declared, value in self._filter_values:
             rows = declared.filter(rows, value)
         return rows
 
     def holds(self, resource: VersionedResource) -> bool:
         """Return whether an override without a row passes the filters; raises as `chosen` does."""
         found = Unstored.override_of(resource, self.viewer)
-        return all(declared.holds(found, value) for declared, value in self._given)
+        return all(declared.holds(found, value) for declared, value in self._filter_values)
 
     @cached_property
     def viewer(self) -> Viewer:
@@ -222,7 +222,7 @@ class ResourceFilter(django_filters.FilterSet):
         return Viewer(cast("Any", cast("Request", self.request).auth), get_editor().code)
 
     @cached_property
-    def _given(self) -> Sequence[tuple[TextFilter, Any]]:
+    def _filter_values(self) -> Sequence[tuple[TextFilter, Any]]:
         if not self.is_valid():
             found = self.form.errors.items()
             raise Invalid([Issue(name, str(message)) for name, messages in found for message in messages])

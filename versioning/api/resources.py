@@ -217,11 +217,11 @@ class RecordViewSet(EditorViewSet):
         )
         page = RECORD_PAGING.read(request.query_params)
         self._depends_on(None)
-        unstored = [found for found in self.collection.unstored(by=self.caller) if filtered.holds(found)]
+        unstored = [found for found in self.collection.list_unstored(by=self.caller) if filtered.holds(found)]
         return self.page_of(
             page,
             filtered.chosen,
-            self._records,
+            self._make_records,
             select=with_shown_text,
             unstored=unstored,
             weight=ByteLength(SHOWN_TEXT),
@@ -232,7 +232,7 @@ class RecordViewSet(EditorViewSet):
         config, arguments = split(self.create_schema(request).read(request))
         if request.query_params.get("dryRun") == "true":
             return Response(NotCreated.dump(self.collection.check_new(config, **arguments, by=self.caller)))
-        return self._made(self.collection.create(config, **arguments, by=self.caller))
+        return self._respond_created(self.collection.create(config, **arguments, by=self.caller))
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Read a record with the fields of the version that the selector names."""
@@ -244,15 +244,17 @@ class RecordViewSet(EditorViewSet):
     def update(self, request: Request, id: str) -> Response:
         """Save an edit, as a draft unless `autoPublish` is true."""
         changes, arguments = split(self.update_schema(id).read(request))
-        saved = self.collection.edit(id, changes, **arguments, by=self.caller, expect=self._expected)
-        return self._saved(saved)
+        saved = self.collection.edit(id, changes, **arguments, by=self.caller, expect=self._expected_etags)
+        return self._respond(saved)
 
     def destroy(self, request: Request, id: str) -> Response:
         """Delete a resource with its versions and labels."""
         Nothing.read(request)
         options = parameters.given_options(request.query_params)
         if_unused = request.query_params.get("ifUnused") == "true"
-        self.collection.delete(id, if_unused=if_unused, by=self.caller, expect=self._expected, **options)
+        self.collection.delete(
+            id, if_unused=if_unused, by=self.caller, expect=self._expected_etags, **options
+        )
         return Response(self.dump(f"The {self.kind.singular} {id!r} is deleted."))
 
     def dependents(self, request: Request, id: str) -> Response:
@@ -272,12 +274,16 @@ class RecordViewSet(EditorViewSet):
         names = {"newId": "new_id", "newName": "name", "workspaceId": "workspace"}
         arguments = {names[member]: value for member, value in Clone.read(request).items()}
         selector = parameters.selector(request.query_params)
-        return self._made(self.collection.clone(id, selector=selector, **arguments, by=self.caller))
+        return self._respond_created(
+            self.collection.clone(id, selector=selector, **arguments, by=self.caller)
+        )
 
     def unpublish(self, request: Request, id: str) -> Response:
         """Stop serving any version."""
         options = read_options(TakeDownOptions.read(request))
-        return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected, **options))
+        return self._record(
+            self.collection.unpublish(id, by=self.caller, expect=self._expected_etags, **options)
+        )
 
     # Favorites
 
@@ -312,7 +318,7 @@ class RecordViewSet(EditorViewSet):
         self.depends_on((self.kind.slug, resource_id), *others, is_personal=True)
 
     @property
-    def _expected(self) -> frozenset[str] | None:
+    def _expected_etags(self) -> frozenset[str] | None:
         return expected_etags(self.request)
 
     def _record(self, found: Resolved[Any]) -> Response:
@@ -329,19 +335,19 @@ class RecordViewSet(EditorViewSet):
         )
         return with_etag(self.request, self.dump(favorited), etag=record.etag)
 
-    def _records(self, rows: Any) -> Any:
+    def _make_records(self, rows: Any) -> Any:
         return make_records(self.collection, rows, self.caller)
 
-    def _saved(self, saved: Resolved[Any], *, is_new: bool = False, **response: Any) -> Response:
+    def _respond(self, saved: Resolved[Any], *, is_new: bool = False, **response: Any) -> Response:
         record = make_record(self.collection, saved, self.caller, is_new=is_new)
         record.warnings = saved.warnings
         return with_etag(self.request, self.dump(record), etag=record.etag, **response)
 
-    def _made(self, made: Resolved[Any]) -> Response:
-        headers = {"Location": self._address(made.resource)}
-        return self._saved(made, is_new=True, status=201, headers=headers)
+    def _respond_created(self, made: Resolved[Any]) -> Response:
+        headers = {"Location": self._locate(made.resource)}
+        return self._respond(made, is_new=True, status=201, headers=headers)
 
-    def _address(self, resource: VersionedResource) -> str:
+    def _locate(self, resource: VersionedResource) -> str:
         return addresses.location(f"stored/{self.kind.path}/{ids.encode(resource.pk)}")
 
 

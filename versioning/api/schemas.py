@@ -20,7 +20,6 @@ from django.utils.http import parse_etags
 from editor_client.shared import canonical
 from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field, GetJsonSchemaHandler, create_model
-from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from rest_framework.exceptions import APIException
@@ -222,25 +221,15 @@ def _plan(schema: type[ResponseSchema]) -> tuple[list[_Member], Function | None]
         if issubclass(base, Shape) and not issubclass(base, ResponseSchema)
         for name in base.model_fields
     }
-    members = [
-        _Member(str(field.alias), _getter(name, field), _serializer(field), not field.is_required())
-        for name, field in schema.model_fields.items()
-        if name not in snapshot_fields
-    ]
+    members = []
+    for name, field in schema.model_fields.items():
+        if name not in snapshot_fields:
+            sources = [found.get for found in field.metadata if isinstance(found, Source)]
+            get = sources[0] if sources else attrgetter(name)
+            serializers = [found.serialize for found in field.metadata if isinstance(found, SerializedBy)]
+            serialize = serializers[0] if serializers else _find_serializer(field.annotation)
+            members.append(_Member(str(field.alias), get, serialize, not field.is_required()))
     return members, attrgetter(schema.snapshot_source) if schema.snapshot_source else None
-
-
-def _getter(name: str, field: FieldInfo) -> Function:
-    sources = [found.get for found in field.metadata if isinstance(found, Source)]
-    return sources[0] if sources else attrgetter(name)
-
-
-def _serializer(field: FieldInfo) -> Function | None:
-    """Return the function that serialises a value that is not None; None if the value is JSON already."""
-    for found in field.metadata:
-        if isinstance(found, SerializedBy):
-            return found.serialize
-    return _find_serializer(field.annotation)
 
 
 def _find_serializer(annotation: Any) -> Function | None:

@@ -37,7 +37,7 @@ LABEL = "(?P<name>(?s:.+))"
 
 
 def make_view(kind: ResourceKind) -> type[ResourceViewSet]:
-    one, several = kind.stored
+    one, several = kind.stored_names
     default = OverridableViewSet if kind.in_code else ResourceViewSet
     base: type[ResourceViewSet] = import_string(kind.views) if kind.views else default
     members = {

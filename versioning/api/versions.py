@@ -198,7 +198,7 @@ def request_schemas(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
 
 def response_schemas(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
     """Return the answers of a kind, by action."""
-    name, a_kind, (stored, several) = kind.schema_name, kind.with_article, kind.stored
+    name, a_kind, (stored, several) = kind.schema_name, kind.with_article, kind.stored_names
     fields = (kind.override_schema or kind.schema).whole
     record = _schema(
         f"{name}Record",
@@ -314,7 +314,7 @@ class ResourceViewSet(RecordViewSet):
         """Save a copy of the published version as a new draft."""
         message = VersionCreate.read(request).get("changeMessage")
         return self._made_version(
-            self.collection.snapshot(id, message=message, by=self.caller, expect=self._expected)
+            self.collection.snapshot(id, message=message, by=self.caller, expect=self._expected_etags)
         )
 
     def version(self, request: Request, id: str, version: str) -> Response:
@@ -333,7 +333,9 @@ class ResourceViewSet(RecordViewSet):
     def activate(self, request: Request, id: str, version: str) -> Response:
         """Publish exactly this version."""
         options = read_options(Activate.read(request))
-        published = self.collection.publish(id, version, by=self.caller, expect=self._expected, **options)
+        published = self.collection.publish(
+            id, version, by=self.caller, expect=self._expected_etags, **options
+        )
         etag = make_record(self.collection, published, self.caller).etag
         return Response(self.dump(published), headers={"ETag": f'"{etag}"'})
 
@@ -341,13 +343,13 @@ class ResourceViewSet(RecordViewSet):
         """Save a copy of this version as a new draft."""
         message = VersionCreate.read(request).get("changeMessage")
         return self._made_version(
-            self.collection.restore(id, version, message=message, by=self.caller, expect=self._expected)
+            self.collection.restore(id, version, message=message, by=self.caller, expect=self._expected_etags)
         )
 
     def destroy_version(self, request: Request, id: str, version: str) -> Response:
         """Delete a version that is neither published nor labelled nor the only one."""
         Nothing.read(request)
-        self.collection.delete_version(id, version, by=self.caller, expect=self._expected)
+        self.collection.delete_version(id, version, by=self.caller, expect=self._expected_etags)
         return Response(self.dump("The version is deleted."))
 
     # Labels
@@ -366,20 +368,20 @@ class ResourceViewSet(RecordViewSet):
             body["versionId"],
             released=body.get("released"),
             by=self.caller,
-            expect=self._expected,
+            expect=self._expected_etags,
             **read_options(body),
         )
-        [record] = self._records([resource])
+        [record] = self._make_records([resource])
         return with_etag(request, self.dump(label), etag=record.etag)
 
     def remove_label(self, request: Request, id: str, name: str) -> Response:
         """Remove a label."""
         Nothing.read(request)
-        self.collection.unlabel(id, name, by=self.caller, expect=self._expected)
+        self.collection.unlabel(id, name, by=self.caller, expect=self._expected_etags)
         return Response(self.dump(f"The label {name!r} is removed."))
 
     def _made_version(self, made: Resolved[Any]) -> Response:
-        headers = {"Location": f"{self._address(made.resource)}/versions/{made.version.version_id}"}
+        headers = {"Location": f"{self._locate(made.resource)}/versions/{made.version.version_id}"}
         [version] = make_version_views(made.resource, [made.version])
         return with_etag(self.request, self.dump(version), status=201, headers=headers)
 

@@ -38,7 +38,7 @@ class Right(Enum):
     PUBLISH = Message("publish")
     ADMINISTER = "administer"
 
-    def refused(self, workspace_id: str) -> str:
+    def describe_refusal(self, workspace_id: str) -> str:
         if self is Right.ADMINISTER:
             return Message(
                 "You may not administer the workspace {workspace!r}.", workspace=WorkspaceId(workspace_id)
@@ -155,7 +155,7 @@ class Caller:
     def require(self, right: Right, workspace_id: str) -> None:
         """Raise `Forbidden` unless the caller has the right in the workspace."""
         if not self.may(right, workspace_id):
-            raise Forbidden(right.refused(workspace_id))
+            raise Forbidden(right.describe_refusal(workspace_id))
 
     def may_act(self, action: Action) -> bool:
         """Return whether the key has this action. Callers without a key have all but `DIRECTORY`."""
@@ -169,7 +169,7 @@ class Caller:
     def require_publish(self, workspace_id: str) -> None:
         """Raise `Forbidden` without the right to publish, `KeyScope` for a key that may not publish."""
         if not self.may(Right.PUBLISH, workspace_id):
-            raise Forbidden(Right.PUBLISH.refused(workspace_id))
+            raise Forbidden(Right.PUBLISH.describe_refusal(workspace_id))
         if self.actions is not None and Action.PUBLISH not in self.actions:
             raise KeyScope(Action.PUBLISH.value)
 

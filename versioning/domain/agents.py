@@ -86,7 +86,7 @@ InstructionBlock = TypeAliasType(
 )
 
 
-def _say_something(value: str | list[Any]) -> str | list[Any]:
+def _require_text(value: str | list[Any]) -> str | list[Any]:
     if isinstance(value, str):
         return not_blank(value)
     if not any(isinstance(block, PromptBlockRef) or block.content.strip() for block in value):
@@ -100,7 +100,7 @@ Instructions = TypeAliasType(
         Annotated[str, Tag(_TEXT), NOT_BLANK]
         | Annotated[list[InstructionBlock], Tag(_BLOCKS), Field(json_schema_extra={"minItems": 1})],
         list_or(_TEXT, _BLOCKS),
-        AfterValidator(_say_something),
+        AfterValidator(_require_text),
         Field(description="A text, or blocks that are joined by blank lines."),
     ],
 )

@@ -21,7 +21,7 @@ class BoundedCache(Generic[K, V]):
         self._lock = Lock()
 
     @property
-    def used(self) -> int:
+    def bytes_used(self) -> int:
         """The total weight of the cached values, in bytes."""
         return self._used
 

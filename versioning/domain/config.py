@@ -185,17 +185,17 @@ class ConfigSchema:
         return [str(field.alias) for field in self.edit.model_fields.values()]
 
     @cached_property
-    def _required(self) -> frozenset[str]:
+    def _required_fields(self) -> frozenset[str]:
         return frozenset(
             str(field.alias) for field in self.whole.model_fields.values() if field.is_required()
         )
 
     @cached_property
     def _clearable(self) -> frozenset[str]:
-        return frozenset(self.names) - self._required
+        return frozenset(self.names) - self._required_fields
 
-    def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
-        """Return the configuration after an edit, as `edit_of` does."""
+    def edit_config(self, current: Config, changes: Mapping[str, Any]) -> Config:
+        """Return the configuration after an edit, as `edit_fields` does."""
         return self.edit_fields(current, changes)[0]
 
     def edit_fields(self, current: Config, changes: Mapping[str, Any]) -> tuple[Config, list[str]]:
@@ -208,10 +208,10 @@ class ConfigSchema:
             canonical.check(changes)
         except ValueError as error:
             raise Invalid.field("body", error.args[0]) from None
-        config = self.merged(current, changes)
-        unknown = config.keys() - self._required - self._clearable
+        config = self.merge(current, changes)
+        unknown = config.keys() - self._required_fields - self._clearable
         changed = changed_fields((*self.names, *unknown), current, config)
-        checked = self._required.union(changed)
+        checked = self._required_fields.union(changed)
         raise_for_issues(self.whole, {name: value for name, value in config.items() if name in checked})
         schema = changes.get(SCHEMA_FIELD)
         schema_issue = None if schema is None else schema_problem(schema)
@@ -224,15 +224,15 @@ class ConfigSchema:
 
     def read(self, value: Mapping[str, Any]) -> Config:
         """Return a configuration read from storage; raises `Invalid` if its shape is wrong."""
-        config = self.merged({}, value)
+        config = self.merge({}, value)
         raise_for_issues(self.whole, config)
         return config
 
-    def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
+    def merge(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration with the changes applied, without validating the result."""
         return merge_changes(current, changes, self._clearable)
 
-    def changed(self, before: Config, after: Config) -> list[str]:
+    def list_changes(self, before: Config, after: Config) -> list[str]:
         return changed_fields(self.names, before, after)
 
 

@@ -238,11 +238,11 @@ def _make_bounded_class(dialect: Any) -> Any:
 
 
 def _with_deadline(check: Callable[..., Any]) -> Callable[..., Any]:
-    def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    def check_in_time(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
         time_left()
         yield from check(validator, value, instance, schema) or ()
 
-    return timed
+    return check_in_time
 
 
 MAX_SCHEMA: Final = 256 * 1024

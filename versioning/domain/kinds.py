@@ -65,7 +65,7 @@ class ResourceKind:
         return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
     @property
-    def stored(self) -> tuple[str, str]:
+    def stored_names(self) -> tuple[str, str]:
         """The singular and plural in the API, which distinguish stored resources from code-defined ones."""
         stored = "stored " if self.in_code else ""
         return f"{stored}{self.singular}", f"{stored}{self.plural}"

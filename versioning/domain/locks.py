@@ -149,7 +149,7 @@ class Lock:
     prompt_blocks: Pins
     terms: Terms
 
-    def signed(self, key: bytes) -> Json:
+    def sign(self, key: bytes) -> Json:
         """Return the lock as its holder keeps it; equal locks give equal JSON."""
         content = _content(self.agents, self.prompt_blocks)
         digest = canonical.digest(content)
@@ -198,7 +198,7 @@ class SentLock:
             signature=signature,
         )
 
-    def opened(self, key: bytes) -> Lock:
+    def open(self, key: bytes) -> Lock:
         """Return the lock; raises `LockInvalid` unless it was signed with this key and is unchanged."""
         digest = canonical.digest(_content(self.agents, self.prompt_blocks))
         terms, _, mac = self.signature.partition(".")

@@ -266,7 +266,7 @@ class ProviderCatalog:
         """Return a provider that is neither `echo` nor the project's own; None for an unknown one."""
         return self.configured.get(name) or KNOWN_PROVIDERS.get(name)
 
-    def listed(self, name: str) -> ListedProvider | None:
+    def describe(self, name: str) -> ListedProvider | None:
         """Return a provider with its missing package or variable; None for an unknown provider."""
         if name == ECHO:
             return ListedProvider(name=name, kind=ECHO)
@@ -286,11 +286,11 @@ class ProviderCatalog:
         return configured.kind if configured is not None else None if name in self.own else name
 
     def all(self) -> list[ListedProvider]:
-        return [found for name in self.names if (found := self.listed(name)) is not None]
+        return [found for name in self.names if (found := self.describe(name)) is not None]
 
     def problem(self, name: str) -> Message | None:
         """Return why agents cannot run with the provider of this name; None if they can."""
-        provider = self.listed(name)
+        provider = self.describe(name)
         if provider is not None:
             return provider.problem
         similar = get_close_matches(name, self.names, n=1)
@@ -381,15 +381,12 @@ def _kind_problem(kind: str, url: str | None) -> str | None:
         return None if known.has_default_url else f"the kind {kind} needs a baseUrl"
     if not known.takes_url:
         return f"the kind {kind} takes no baseUrl"
-    return None if _is_address(url) else "baseUrl must be an address such as http://127.0.0.1:8001/v1"
-
-
-def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        return False
+        is_address = False
+    return None if is_address else "baseUrl must be an address such as http://127.0.0.1:8001/v1"
 
 
 PATTERN: Final = r"^(?!.*://)[^\s\u0000-\u001f\u007f-\u009f]+$"

@@ -57,7 +57,7 @@ class Selector:
         """
         named = {key: given[key] for key in keys() if key in given}
         if len(named) > 1:
-            message = Message("give only one of {members}", members=_listed())
+            message = Message("give only one of {members}", members=_list_keys())
             raise Invalid([Issue(key, message) for key in named])
         if "status" in named and named["status"] not in set(Status):
             raise Invalid.field("status", "must be 'published' or 'draft'")
@@ -104,7 +104,7 @@ def keys() -> tuple[str, ...]:
     return ("status", "versionId", "label", *_overlays)
 
 
-def _listed() -> str:
+def _list_keys() -> str:
     *others, last = keys()
     return f"{', '.join(others)} and {last}"
 
@@ -175,7 +175,7 @@ class VersionsMap:
         return parsed
 
     @classmethod
-    def merged(cls, *weakest_first: VersionsMap) -> VersionsMap:
+    def merge(cls, *weakest_first: VersionsMap) -> VersionsMap:
         """Return one map merged from several; the last one with an entry wins, id by id.
 
         Raises `Invalid` for a lock together with anything else, since the run would not match the lock.
@@ -245,7 +245,7 @@ def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
 
 def _selector_problem(value: Any) -> str | None:
     if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(keys()):
-        return Message("must be an object with exactly one of {members}", members=_listed())
+        return Message("must be an object with exactly one of {members}", members=_list_keys())
     ((key, named),) = value.items()
     if key == "status":
         return None if _is_status(named) else Message("status must be 'published' or 'draft'")

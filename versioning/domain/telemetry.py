@@ -42,7 +42,7 @@ class Tracer(Protocol):
     ) -> AbstractContextManager[Span]:
         """Return a span; `caller` are the headers of a request that it answers, which may name its parent."""
 
-    def answered(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
+    def report_answer(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
         """Report a request that has just been answered, without child spans."""
 
     def route(self, path: str) -> str:
@@ -98,10 +98,10 @@ def request_span(method: str, path: str, caller: Headers) -> Iterator[Span]:
         yield opened
 
 
-def answered(method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
+def report_answer(method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
     """Report a request that was answered from memory."""
     for tracer in _tracers:
-        tracer.answered(method, path, status, seconds, caller)
+        tracer.report_answer(method, path, status, seconds, caller)
 
 
 def headers() -> dict[str, str]:

@@ -176,21 +176,18 @@ def excerpt(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]
         part = text[start : start + _PART + LENGTH]
         hits = list(_all_hits(part, patterns))
         if hits:
-            return _around(text, [_Hit(hit.start + start, hit.end + start, hit.term) for hit in hits])
+            hits = [_Hit(hit.start + start, hit.end + start, hit.term) for hit in hits]
+            best = _richest(sorted(hits, key=lambda hit: hit.start))
+            begin = max(0, best.start - _BEFORE)
+            end = max(begin + LENGTH, best.end)
+            shown = [hit for hit in hits if begin <= hit.start and hit.end <= end]
+            return _cut_pieces(text, begin, end, _apart(shown))
     return None
 
 
 def beginning(text: str) -> list[Piece]:
     """Return the beginning of a text as an excerpt without hits."""
     return _cut_pieces(text, 0, LENGTH, [])
-
-
-def _around(text: str, hits: list[_Hit]) -> list[Piece]:
-    best = _richest(sorted(hits, key=lambda hit: hit.start))
-    start = max(0, best.start - _BEFORE)
-    end = max(start + LENGTH, best.end)
-    shown = [hit for hit in hits if start <= hit.start and hit.end <= end]
-    return _cut_pieces(text, start, end, _apart(shown))
 
 
 def _richest(hits: list[_Hit]) -> _Hit:
@@ -252,7 +249,15 @@ def _patterns(query: TextQuery, *, inside: bool) -> list[regex.Pattern[str]]:
 
 def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
     """Yield the hits of each pattern: whole characters, as people see them."""
-    searched, ends, starts = _fold_with_positions(text)
+    ends: list[int] = []
+    starts: list[int] = []
+    if text.isascii():
+        searched = fold(text)
+    else:  # a folded character may have another length: note where it ends, and where it begins in the text
+        clusters = texts.clusters(text)
+        parts = list(map(_fold_cluster, clusters))
+        searched, ends = "".join(parts), list(accumulate(map(len, parts)))
+        starts = [0, *accumulate(map(len, clusters))]
     for number, pattern in enumerate(patterns):
         for found in pattern.finditer(searched):
             start, end = found.span()
@@ -261,21 +266,7 @@ def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
             yield _Hit(start, end, number)
 
 
-def _fold_with_positions(text: str) -> tuple[str, list[int], list[int]]:
-    """Return the folded text; where each of its characters ends in it, and where they begin in the text.
-
-    Both lists are empty if the positions are the same.
-    """
-    if text.isascii():
-        return fold(text), [], []
-    clusters = texts.clusters(text)
-    parts = list(map(_folded_cluster, clusters))
-    return "".join(parts), list(accumulate(map(len, parts))), [0, *accumulate(map(len, clusters))]
-
-
-@lru_cache(maxsize=2048)
-def _folded_cluster(cluster: str) -> str:
-    return fold(cluster)
+_fold_cluster: Final = lru_cache(maxsize=2048)(fold)
 
 
 @lru_cache(maxsize=256)

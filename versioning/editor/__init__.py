@@ -176,12 +176,12 @@ class Editor:
         if blocks:
             return make()
         if not values:
-            return self.cache.resolved(agent_id, asked, make)
+            return self.cache.get_or_resolve(agent_id, asked, make)
 
         def make_parts() -> AgentParts:
             return self.agent.parts(agent_id, selector, context=values, by=caller, identity=identity)
 
-        return self.cache.parts(agent_id, asked, values, make_parts).evaluated(Evaluation.of(context))
+        return self.cache.parts(agent_id, asked, values, make_parts).evaluate(Evaluation.of(context))
 
     def lock(
         self,
@@ -198,7 +198,7 @@ class Editor:
         `NotFound`, `Forbidden` and `Invalid` as `make_lock` does, and `LockKeyUnreadable` if nothing can be
         signed.
         """
-        key, caller = LockKey.opened(), caller_of(by)
+        key, caller = LockKey.load_key(), caller_of(by)
         named, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))
         lock = consistently(
             lambda: make_lock(
@@ -206,11 +206,11 @@ class Editor:
             ),
             lambda _: ((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
         )
-        return lock.signed(key)
+        return lock.sign(key)
 
-    def opened(self, sent: SentLock) -> Lock:
+    def open_lock(self, sent: SentLock) -> Lock:
         """Verify and return a lock; raises `LockInvalid` if this installation has not signed it."""
-        return sent.opened(LockKey.opened())
+        return sent.open(LockKey.load_key())
 
     def serve_locked(
         self,

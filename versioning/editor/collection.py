@@ -27,7 +27,7 @@ class Collection(Resources[R]):
     """
 
     list = reading.list_readable
-    unstored = reading.list_unstored
+    list_unstored = reading.list_unstored
     changed_last = reading.changed_last
     newest_readable = reading.newest_readable
     find = reading.find

@@ -19,7 +19,6 @@ from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Message
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.provider_catalog import (
-    ConfiguredProvider,
     OwnPrice,
     ProviderCatalog,
     configured_providers,
@@ -40,7 +39,7 @@ def provider_catalog(code: Registry) -> ProviderCatalog:
     """
     value = settings.EDITOR_PROVIDERS
     try:
-        configured = _parse_providers(value) if isinstance(value, str) else configured_providers(value)
+        configured = _providers_of_text(value) if isinstance(value, str) else configured_providers(value)
     except ValueError as error:
         raise ImproperlyConfigured(f"EDITOR_PROVIDERS {error}") from error
     return ProviderCatalog(configured=configured, own=code.providers)
@@ -55,14 +54,10 @@ def configured_prices() -> Mapping[str, OwnPrice]:
         raise ImproperlyConfigured(f"EDITOR_PRICES {error}") from error
 
 
-@lru_cache(maxsize=4)
-def _prices_of_text(text: str) -> Mapping[str, OwnPrice]:
-    return own_prices(text)
+_prices_of_text: Final = lru_cache(maxsize=4)(own_prices)
 
 
-@lru_cache(maxsize=4)
-def _parse_providers(text: str) -> Mapping[str, ConfiguredProvider]:
-    return configured_providers(text)
+_providers_of_text: Final = lru_cache(maxsize=4)(configured_providers)
 
 
 def configuration_warnings(kind: ResourceKind, config: Config, code: Registry) -> Iterator[Notice]:

@@ -76,7 +76,7 @@ class ExportImport:
         return (_unless_refused(publish, agent) for agent in self.code.agents.values())
 
     def _export_one(self, agent: CodeAgent, *, dry_run: bool, force: bool) -> ImportOutcome:
-        published, current = self._published(agent), self.files.current(agent)
+        published, current = self._find_published(agent), self.files.current(agent)
         stored = self.files.files.read(agent.id)
         wanted = file_content(agent, published.config) if published else None
         if wanted == (stored.content if stored else None):
@@ -91,7 +91,7 @@ class ExportImport:
         return ImportOutcome.WRITTEN if published else ImportOutcome.REMOVED
 
     def _import_one(self, agent: CodeAgent, *, dry_run: bool, options: Options, by: Caller) -> ImportOutcome:
-        published, current = self._published(agent), self.files.current(agent)
+        published, current = self._find_published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
             raise Refused("the file does not contain a valid override; see the log")
         held = file_content(agent, published.config) if published else None
@@ -106,7 +106,7 @@ class ExportImport:
             self.rows.unpublish(agent.id, by=by)
         return ImportOutcome.PUBLISHED if current else ImportOutcome.UNPUBLISHED
 
-    def _published(self, agent: CodeAgent) -> Snapshot | None:
+    def _find_published(self, agent: CodeAgent) -> Snapshot | None:
         try:
             row = self.rows.find(agent.id)
         except NotFound:

@@ -31,7 +31,7 @@ def unfavorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R
 
 def _mark(resources: Resources[R], resource_id: str, by: Caller, *, wanted: bool) -> tuple[R, Favorited]:
     # The lock prevents a mark from outliving a resource that is being deleted.
-    with resources.backend.locked(resource_id, by) as resource:
+    with resources.backend.lock_resource(resource_id, by) as resource:
         if resource.gone:
             raise NotFound
         if by.user_id is None:

@@ -214,7 +214,7 @@ class Invitations:
         """
         with events.transaction():
             opened = self.find(digest)
-            if not Workspace.objects.locked().filter(pk=opened.workspace_id):
+            if not Workspace.objects.with_lock().filter(pk=opened.workspace_id):
                 raise NotFound
             same_name = equals_caseless("username", opened.username)
             alike = Invitation.objects.pending().filter(same_name).order_by("pk")

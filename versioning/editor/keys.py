@@ -35,7 +35,7 @@ class Keys:
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
 
-    def listed(self, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
+    def list_keys(self, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
         """Return the caller's keys, and those limited to workspaces that the caller administers.
 
         The newest come first. Superusers see all. A key sees those within its own limits only.
@@ -56,7 +56,7 @@ class Keys:
         everywhere = Q(workspace=None, owner__in=workspace.memberships.values("user"))
         return _newest_first(ApiKey.objects.filter(Q(workspace=workspace) | everywhere))
 
-    def unlimited(self, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
+    def list_unlimited(self, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
         """Return unlimited keys of members of workspaces that the caller administers, without duplicates."""
         members = Membership.objects.filter(within("workspace", caller_of(by).scope(Right.ADMINISTER)))
         return _newest_first(ApiKey.objects.filter(workspace=None, owner__in=members.values("user")))
@@ -146,11 +146,11 @@ class Keys:
         if not prefix.isprintable():  # a database may not be able to represent it
             raise NotFound
         with events.transaction():
-            key = self.listed(by=by).filter(prefix=prefix).first()
+            key = self.list_keys(by=by).filter(prefix=prefix).first()
             if key is not None and may_revoke(key, by):
                 key.revoke(by=by)
                 return key
-            if key is None and not self.unlimited(by=by).filter(prefix=prefix).exists():
+            if key is None and not self.list_unlimited(by=by).filter(prefix=prefix).exists():
                 raise NotFound
             raise Forbidden(
                 "This key reaches other workspaces too; only its owner or a superuser can revoke it."

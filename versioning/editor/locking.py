@@ -1,7 +1,7 @@
 """How a resource changes: lock it, check rights and expectations, do something to it, and save it at the end.
 
 with changing(resources, resource_id, Right.SAVE, by) as change:        # find and lock, rights
-    config, changed = change.edited(start, changes)                     # rules
+    config, changed = change.edit_fields(start, changes)                     # rules
     version = change.append(config, changed, message)                   # write, log
     change.activate(version)                                            # gate, log, move
 """
@@ -41,7 +41,7 @@ from versioning.editor.gate import (
 from versioning.editor.pins import pinned_versions
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 from versioning.serving.grants import target_of
 from versioning.serving.overlays import Versions
 from versioning.serving.references import agents_that_show
@@ -116,7 +116,7 @@ class Change(Generic[R]):
             and previous != (version and version.version_id)
         ):
             # Live agents show the text to people who cannot read the resource.
-            agents = agents_that_show(resource, code, self.resources.agents.unstored(APPLICATION))
+            agents = agents_that_show(resource, code, self.resources.agents.list_unstored(APPLICATION))
             seen_in = [target_of(agent, code) for agent in agents]
         events.record(
             f"{target.kind}.{what}",
@@ -136,7 +136,7 @@ class Change(Generic[R]):
         released = by_label and resource.labels.filter(released=True).exists()
         return target_of(resource, self.resources.code, released=released)
 
-    def edited(self, start: Config, changes: Fields) -> tuple[Config, list[str]]:
+    def edit_fields(self, start: Config, changes: Fields) -> tuple[Config, list[str]]:
         """Return the edited configuration and the names of the changed fields.
 
         Raises `Invalid` for problems of the changed fields, and for fields that code owns.
@@ -149,7 +149,7 @@ class Change(Generic[R]):
     def append(self, config: Config, changed: list[str], message: str, **detail: Any) -> Version:
         """Add a version and return it; `changed` are the fields in which it differs from the one before."""
         if not self.resource.last_number:
-            changed = self.resources.kind.schema.changed({}, config)
+            changed = self.resources.kind.schema.list_changes({}, config)
         version = self.resource.append(
             config, message=message, author_id=self.by.user_id, changed_fields=changed
         )
@@ -159,7 +159,7 @@ class Change(Generic[R]):
     def append_next(self, config: Config, message: str) -> Version:
         """Add a version after the one with the highest number."""
         newest = self.resource.versions.first() if self.resource.is_stored else None
-        changed = self.resources.kind.schema.changed(newest.config if newest else {}, config)
+        changed = self.resources.kind.schema.list_changes(newest.config if newest else {}, config)
         return self.append(config, changed, message)
 
     def edit_record(self, metadata: Fields | None, visibility: str | None) -> None:
@@ -204,7 +204,7 @@ class Change(Generic[R]):
         self._target = None
         # Saved now and not at the end, because the gate judges later publications of the same request by the
         # stored state.
-        stored: Any = unguarded(type(row)._default_manager.filter(pk=row.pk))
+        stored: Any = unguard(type(row)._default_manager.filter(pk=row.pk))
         stored.update(visibility=visibility)
         row.touch()
         return True
@@ -277,10 +277,10 @@ class Change(Generic[R]):
         for version in pruned:
             self.record("versionDeleted", version=version, pruned=True)
         if pruned:
-            unguarded(old).delete()
+            unguard(old).delete()
         return len(pruned)
 
-    def saved(self, version: Snapshot, selector: Selector = PUBLISHED) -> Resolved[R]:
+    def make_result(self, version: Snapshot, selector: Selector = PUBLISHED) -> Resolved[R]:
         """Return the resource with the saved version and its warnings; call it after the transaction."""
         warnings = self.resources.warnings(self.resource, version, self.by)
         return Resolved(resource=self.resource, version=version, selector=selector, warnings=warnings)
@@ -303,7 +303,7 @@ def changing(
     Raises `NotFound`, `Forbidden` without the right, `EditConflict` if none of the ETags in `expect` is the
     resource's. `include_deleted` also accepts a resource of which only the history remains.
     """
-    with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
+    with resources.backend.lock_resource(resource_id, by, for_deletion=for_deletion) as resource:
         if resource.gone and not include_deleted:
             raise NotFound
         change = Change(resources, resource, by, options)

@@ -132,11 +132,11 @@ class _Maker:
         while level:
             self._locked |= dict.fromkeys(level)
             self._refuse_too_many(len(self._locked))
-            for parent in map(self._known, level):
+            for parent in map(self._get_agent, level):
                 for agent_id in parent.named:
                     self._look_up(agent_id, parent.granted.get(agent_id))
             self._read()
-            parents = [self._known(node) for node in level]
+            parents = [self._get_agent(node) for node in level]
             reached = dict.fromkeys(
                 child for parent in parents for child in parent.named if self._way(parent, child)
             )
@@ -144,7 +144,7 @@ class _Maker:
 
     def lock(self) -> Lock:
         """Return the lock of everything added."""
-        agents = {agent_id: self._known(agent_id) for agent_id in self._locked}
+        agents = {agent_id: self._get_agent(agent_id) for agent_id in self._locked}
         blocks: dict[str, _Block] = {}
         for agent in agents.values():
             for block_id, block in agent.shown.items():
@@ -195,13 +195,13 @@ class _Maker:
         if is_known and (self._agents[agent_id] is not None or identity is None or is_unread):
             return
         self._refuse_too_many(len(self._agents))
-        own = None if is_known else self._found(agent_id, None) or self._found_as_public(agent_id)
+        own = None if is_known else self._find(agent_id, None) or self._find_as_public(agent_id)
         self._agents.setdefault(agent_id, None)
-        candidate = own or (None if identity is None else self._found(agent_id, identity))
+        candidate = own or (None if identity is None else self._find(agent_id, identity))
         if candidate is not None:
             self._read_later(candidate, is_own=own is not None)
 
-    def _found(self, agent_id: str, identity: UUID | None) -> Candidate | None:
+    def _find(self, agent_id: str, identity: UUID | None) -> Candidate | None:
         selectors = [self._reached, PUBLISHED] if identity is None else [PUBLISHED]
         if self._reached.overlay is not None:
             selectors = [self._reached]
@@ -216,7 +216,7 @@ class _Maker:
             return found
         return None
 
-    def _found_as_public(self, agent_id: str) -> Candidate | None:
+    def _find_as_public(self, agent_id: str) -> Candidate | None:
         """Return a public agent that every caller can run once the version of the overlay is live."""
         name = self._reached.overlay
         overlaid = None if name is None else read_overlay(name, self._by).versions.get((AGENT.slug, agent_id))
@@ -224,7 +224,7 @@ class _Maker:
             return None
         row = self._resources.all.filter(pk=agent_id, uuid=overlaid.identity).first()
         is_public = row is not None and row.visibility_by(self._resources.code) == Visibility.PUBLIC
-        return self._found(agent_id, overlaid.identity) if is_public else None
+        return self._find(agent_id, overlaid.identity) if is_public else None
 
     def _read_later(self, candidate: Candidate, *, is_own: bool) -> None:
         self._unread.append((candidate, is_own))
@@ -284,19 +284,19 @@ class _Maker:
             is_fallback=candidate.fallback is not None,
             is_own=is_own,
             named=named,
-            granted=self._granted(candidate, named),
+            granted=self._find_grants(candidate, named),
             referred_to=wanted,
             shown=shown,
         )
 
-    def _granted(self, candidate: Candidate, named: Collection[str]) -> Mapping[str, UUID]:
+    def _find_grants(self, candidate: Candidate, named: Collection[str]) -> Mapping[str, UUID]:
         if not candidate.is_live or candidate.is_of_overlay_only or not named:
             return {}
         if candidate.source == "code":
             return granted_to_code(named, self._resources.code)
         return find_grants(SubAgentReference, [candidate.version_id]).get(candidate.version_id, {})
 
-    def _known(self, agent_id: str) -> _Agent:
+    def _get_agent(self, agent_id: str) -> _Agent:
         found = self._agents[agent_id]
         assert found is not None  # noqa: S101  only agents that were found are in the lock
         return found

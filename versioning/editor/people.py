@@ -79,7 +79,7 @@ class People:
                 if active == [user]:
                     raise LastSuperuser
                 mine = Membership.objects.filter(user=user)
-                list(Workspace.objects.locked().filter(pk__in=mine.values("workspace_id")).order_by("pk"))
+                list(Workspace.objects.with_lock().filter(pk__in=mine.values("workspace_id")).order_by("pk"))
                 if user.is_active and any(map(is_last_admin, mine)):
                     raise LastAdmin
                 username = user.get_username()

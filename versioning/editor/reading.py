@@ -94,8 +94,8 @@ def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> Versione
     """Return the readable resources with their two versions, most recently changed first.
 
     A resource and its versions come from one statement; otherwise a version could be deleted before it is
-    read. `seen_at` is the last change of each that the caller may see. `unstored` returns resources that are
-    only in files.
+    read. `seen_at` is the last change of each that the caller may see. `list_unstored` returns resources that
+    are only in files.
     """
     caller = caller_of(by)
     readable = resources.backend.readable(caller).with_seen_at(caller)
@@ -135,7 +135,7 @@ def newest_readable(
 def list_unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
     """Return the readable resources that `list_readable` omits because they have no row."""
     caller = caller_of(by)
-    found = resources.backend.unstored(caller)
+    found = resources.backend.list_unstored(caller)
     for one in found:
         one.seen_at = one.changed_at(drafts=caller.may(Right.READ_DRAFTS, one.workspace_id))
     return found
@@ -204,7 +204,7 @@ def compare(
     old, new = (select(resource, Selector(version_id=version_id), by) for version_id in (before, after))
     differences = [
         Difference(field=field, previous=old.version.config.get(field), current=new.version.config.get(field))
-        for field in resources.kind.schema.changed(old.version.config, new.version.config)
+        for field in resources.kind.schema.list_changes(old.version.config, new.version.config)
     ]
     return old, new, differences
 
@@ -286,7 +286,7 @@ def _target(resources: Resources[R], resource_id: str, by: Caller) -> tuple[R, S
     else:
         target = find(resources, resource_id, by=by)
     may_change = target.referred_by is not None and not target.referred_by.fixed_by_code
-    return target, () if not may_change else resources.agents.unstored(APPLICATION)
+    return target, () if not may_change else resources.agents.list_unstored(APPLICATION)
 
 
 def require_saving(resources: Resources[Agent], resource_id: str, *, by: Who = APPLICATION) -> None:

@@ -91,7 +91,7 @@ def create(
         if resources.all.filter(pk=record["id"]).exists():
             raise _taken(record["id"]) from None
         raise
-    return change.saved(change.resource.latest_version)
+    return change.make_result(change.resource.latest_version)
 
 
 def check_new(
@@ -241,7 +241,7 @@ def workspace_for(by: Caller, asked: str | None) -> str:
     by.require(Right.SAVE, asked)
     # An impossible id is refused here, before it reaches a database that cannot store it.
     if by.everywhere is not None and (ids.problem(asked) is not None or not _workspaces().get([asked])):
-        raise Forbidden(Right.SAVE.refused(asked))
+        raise Forbidden(Right.SAVE.describe_refusal(asked))
     return asked
 
 
@@ -318,17 +318,17 @@ def edit(
             by.require_publish(resource.workspace_id)
         before = resource.base.config
         live = resources.ownership.live_config(resource) if from_live and resource.is_taken_down else None
-        config, changed = change.edited(before if live is None else live, changes)
+        config, changed = change.edit_fields(before if live is None else live, changes)
         message = message_or(default_message, message)
         change.edit_record(metadata, visibility)
         version = resource.latest if live is None else resource.current
         if changed:
             if live is not None:
-                changed = resources.kind.schema.changed(before, config)
+                changed = resources.kind.schema.list_changes(before, config)
             version = change.append(config, changed, message)
         if publish:
             change.activate(version)
-    return change.saved(version, DRAFT)
+    return change.make_result(version, DRAFT)
 
 
 @retry_on_conflict
@@ -361,7 +361,7 @@ def edit_live(
             live = resource.base.config
         else:
             draft = resource.latest
-        config, changed = change.edited(live, changes)
+        config, changed = change.edit_fields(live, changes)
         message = message_or(EDIT_MESSAGE, message)
         change.edit_record(metadata, visibility)
         version = resource.active or resource.latest
@@ -372,11 +372,11 @@ def edit_live(
         if changed and draft is not None:
             # A draft that is invalid by today's rules prevents neither the publication nor its own copy.
             schema, own = resources.kind.schema, {field: changes.get(field) for field in changed}
-            config = schema.merged(draft.config, own)
-            if schema.changed(version.config, config):
+            config = schema.merge(draft.config, own)
+            if schema.list_changes(version.config, config):
                 message = f"Version {draft.number} with the change of version {version.number}"
                 change.append_next(config, message)
-    return change.saved(version)
+    return change.make_result(version)
 
 
 @retry_on_conflict
@@ -414,7 +414,7 @@ def snapshot(
 def _append_copy(change: Change[R], source: Snapshot, message: str | None, **detail: Any) -> Resolved[R]:
     """Add a version with the whole configuration of another one."""
     resource = change.resource
-    changed = resource.kind.schema.changed(resource.latest.config, source.config)
+    changed = resource.kind.schema.list_changes(resource.latest.config, source.config)
     message = message_or(RESTORED.format(version=reference_to(source)), message)
     version = change.append(source.config, changed, message, **detail)
     return Resolved(resource=resource, version=version, selector=DRAFT)
@@ -441,7 +441,7 @@ def publish(
     ) as change:
         version = find_version(change.resource, version_id)
         change.activate(version)
-    return change.saved(version)
+    return change.make_result(version)
 
 
 @retry_on_conflict

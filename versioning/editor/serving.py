@@ -172,13 +172,15 @@ def _all_served(resources: Resources[Agent], evaluation: Evaluation, by: Caller)
     code = resources.code
     # One statement, since a version could be deleted before a second one; sorted by id at the end.
     stored = with_versions(resources.backend.readable(by).select_related(None)).order_by()
-    rows = [*stored, *resources.backend.unstored(by)]
+    rows = [*stored, *resources.backend.list_unstored(by)]
     chosen = choice.chosen(rows, evaluation.context)
     resolved = {}
     for agent_row in rows:
         with suppress(Unpublished):
             resolved[agent_row.pk] = select(agent_row, PUBLISHED, by, chosen=chosen.get(agent_row.pk))
-    candidates = [Candidate.stored(found) for agent_id, found in resolved.items() if not code.get(agent_id)]
+    candidates = [
+        Candidate.from_resource(found) for agent_id, found in resolved.items() if not code.get(agent_id)
+    ]
     # A row stored elsewhere before the code took its id is not an override.
     overrides = {row.pk: row for row in rows if row.workspace_id == code.workspace_id}
     for agent_id, agent in code.readable_by(by).items():
@@ -236,7 +238,7 @@ def candidate_for(
             raise NotFound
         row = granted
     chosen = chooses([row]) if selector.status is Status.PUBLISHED else {}
-    return Candidate.stored(select(row, selector, by, chosen=chosen.get(row.pk)))
+    return Candidate.from_resource(select(row, selector, by, chosen=chosen.get(row.pk)))
 
 
 def _code_candidate(
@@ -340,7 +342,7 @@ def _candidate(
     if not (as_part or row.visibility == Visibility.PUBLIC or by.may(Right.READ, row.workspace_id)):
         return None
     version = _version(row, pin)
-    return None if version is None else Candidate.stored(version)
+    return None if version is None else Candidate.from_resource(version)
 
 
 def _locked_code(resources: Resources[Agent], agent_id: str, pin: Pin) -> Candidate | None:

@@ -69,7 +69,12 @@ class Timeline:
         everything = pointers.from_git if pointers else ()
         # Numbers are chronological and indexed; commits have no such number.
         self.order = ("-created_at", "-number") if everything else ("-number",)
-        self.unstored = [version for version in everything if self._has(version)]
+        self.unstored = [
+            version
+            for version in everything
+            if (self.author is None or (version.author_name or "") == self.author)
+            and (self.among is None or version.version_id in self.among)
+        ]
         self.stored = self.stored.defer("config_json", "search_text")
         if self.author is not None:
             self.stored = self.stored.filter(
@@ -84,10 +89,6 @@ class Timeline:
     def is_narrowed(self) -> bool:
         """Whether versions are omitted, so that neighbours may be missing."""
         return self.author is not None or self.among is not None
-
-    def _has(self, version: Snapshot) -> bool:
-        is_theirs = self.author is None or (version.author_name or "") == self.author
-        return is_theirs and (self.among is None or version.version_id in self.among)
 
     def __len__(self) -> int:
         return self.stored.count() + len(self.unstored)
@@ -235,7 +236,7 @@ def live_periods(
         caller.rights,
         tuple(log.code.agents),
     )
-    entries, has_more = read() if cache is None else cache.remembered(asked, about, read)
+    entries, has_more = read() if cache is None else cache.get_or_make(asked, about, read)
     changes = [_Change(*entry) for entry in entries]
     found = _Periods()
     for change in changes:

@@ -263,7 +263,7 @@ class Workspaces:
         with events.transaction():
             self.find(workspace_id, by=by)
             require_whole(by)
-            workspace = Workspace.objects.locked().filter(pk=workspace_id).first()
+            workspace = Workspace.objects.with_lock().filter(pk=workspace_id).first()
             if workspace is None:  # deleted in the meantime
                 raise NotFound
             if by.read_again is not None:

@@ -67,25 +67,18 @@ def connect() -> None:
     _tables[_quote(Workspace._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True)
     keys = _assignments(ApiKey, _OF_KEYS)
     _tables[_quote(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
-    _tables.update(_account_tables(get_user_model()))
+    account = get_user_model()
+    names = (account.USERNAME_FIELD, "is_active", "is_superuser")
+    # Signing in always changes accounts; only these fields matter. A property can depend on any column.
+    is_computed = any(isinstance(getattr(account, name, None), property) for name in names)
+    shown = () if is_computed else _assignments(account, names)
+    for field in account._meta.concrete_fields:  # which may be of a parent with its own table
+        _tables[_quote(field.model._meta.db_table)] = _Table(new_is_harmless=True, shown=shown)
     for resource in MODELS:
         for part in (resource, resource.version_model, resource.label_model, resource.tag_model):
             post_save.connect(_note_loaded, sender=part)
     connection_created.connect(_watch)
     _watch(connection=connections[DEFAULT_DB_ALIAS])  # a statement may have run before
-
-
-def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
-    """Return the tables of an account model, which may inherit from a model with its own table.
-
-    Signing in always changes them; only the name, the active flag and the superuser flag matter. If one of
-    these is a property, it can depend on any column.
-    """
-    names = (getattr(account, "USERNAME_FIELD"), "is_active", "is_superuser")  # noqa: B009  of any model
-    is_computed = any(isinstance(getattr(account, name, None), property) for name in names)
-    shown = () if is_computed else _assignments(account, names)
-    tables = {_quote(field.model._meta.db_table) for field in account._meta.concrete_fields}
-    return dict.fromkeys(tables, _Table(new_is_harmless=True, shown=shown))
 
 
 def _assignments(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, ...]:

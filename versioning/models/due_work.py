@@ -140,13 +140,13 @@ class DueWorkQuerySet(models.QuerySet[W]):
 
     def renew(self, rows: Iterable[W]) -> None:
         """Extend the valid leases among these rows."""
-        self._held(rows).update(leased_until=Now() + timedelta(seconds=LEASE_SECONDS))
+        self._filter_valid_leases(rows).update(leased_until=Now() + timedelta(seconds=LEASE_SECONDS))
 
     def release(self, rows: Iterable[W]) -> None:
         """Give up the valid leases among these rows, and leave the rows due as they were."""
-        self._held(rows).update(leased_by="", leased_until=None, attempts=F("attempts") - 1)
+        self._filter_valid_leases(rows).update(leased_by="", leased_until=None, attempts=F("attempts") - 1)
 
-    def _held(self, rows: Iterable[W]) -> Self:
+    def _filter_valid_leases(self, rows: Iterable[W]) -> Self:
         # A thread has one lease at a time, so its name distinguishes that from earlier ones.
         names = {row.leased_by for row in rows} - {""}
         return self.filter(pk__in=[row.pk for row in rows], leased_by__in=names)

@@ -40,7 +40,7 @@ from versioning.domain.errors import InUse, Message, WorkspaceDeleted
 from versioning.domain.events import Audience, Reach, Target, VersionName, find_audience, find_subject
 from versioning.domain.registering import require_callable
 from versioning.models import storage
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 from versioning.models.log import Event, LogPosition
 from versioning.models.statements import (
     ROWS_AT_ONCE,
@@ -548,5 +548,5 @@ def prune(before: datetime.datetime) -> int:
         last = gone.values_list("position", flat=True)[AT_ONCE - 1 : AT_ONCE].first()
         more = last is not None
         some = gone.filter(position__lte=last) if more else gone
-        removed += unguarded(some.order_by()).delete()[0]
+        removed += unguard(some.order_by()).delete()[0]
     return removed

@@ -46,13 +46,10 @@ def register(follower: Follower) -> None:
     if follower.rows == RESOURCES:
         for kind in KINDS:
             signal.connect(follower.call, sender=find_model(kind))
-    elif follower.rows and apps.is_installed(_find_app(follower.rows)):
-        signal.connect(follower.call, sender=apps.get_model(follower.rows))
-
-
-def _find_app(model: str) -> str:
-    label = model.partition(".")[0]
-    return next((app.name for app in apps.get_app_configs() if app.label == label), "")
+    elif follower.rows:
+        app_label = follower.rows.partition(".")[0]
+        if any(app.label == app_label for app in apps.get_app_configs()):
+            signal.connect(follower.call, sender=apps.get_model(follower.rows))
 
 
 RECORDED_DELETIONS: Final = (

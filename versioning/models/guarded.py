@@ -86,7 +86,7 @@ class UnguardedQuerySet(models.QuerySet[R]):
     """Guarded rows, written by a verb."""
 
 
-def unguarded(rows: models.QuerySet[R]) -> UnguardedQuerySet[R]:
+def unguard(rows: models.QuerySet[R]) -> UnguardedQuerySet[R]:
     """Return rows that can be written."""
     return UnguardedQuerySet(rows.model, query=rows.query.chain(), using=rows.db)
 

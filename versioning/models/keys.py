@@ -126,7 +126,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         key.installation = key.named or ""
         return cast("ApiKey", key) if key.usable else None
 
-    def named(self, key_or_prefix: str) -> ApiKey | None:
+    def find_by_secret_or_prefix(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret or prefix, usable or not."""
         named = models.Q(digest=hash_secret(key_or_prefix)) | models.Q(prefix=key_or_prefix)
         return self.filter(named).first()

@@ -146,7 +146,7 @@ class PositionQuery:
 
     def _read_position(self, database: Any) -> int:
         try:
-            position = self._asked(database)
+            position = self._query_server(database)
         except psycopg.Error:
             self.lose()
             raise
@@ -158,7 +158,7 @@ class PositionQuery:
         self._losses += 1
         self._asked_again_at = time.monotonic() + PAUSE
 
-    def _asked(self, database: Any) -> int:
+    def _query_server(self, database: Any) -> int:
         if self._connection.is_open:
             try:
                 return self._connection.ask()
@@ -197,17 +197,15 @@ class _Connection:
         self._server = _connect(parameters)
         self._poll = select.poll()
         self._poll.register(self._server.socket, select.POLLIN)
-        self._is_prepared = parameters.get("prepare_threshold", 0) is not None and self._is_direct(
-            self._server
-        )
+        self._is_prepared = False
+        if parameters.get("prepare_threshold", 0) is not None:
+            # A pooler may pass each statement to another process than the one that accepted the connection.
+            self._server.send_query(b"SELECT pg_backend_pid()")
+            answered_by = self._result(self._server, ExecStatus.TUPLES_OK).get_value(0, 0)
+            self._is_prepared = int(answered_by or 0) == self._server.backend_pid
         if self._is_prepared:
             self._server.send_prepare(_PREPARED, _QUESTION.encode())
             self._result(self._server, ExecStatus.COMMAND_OK)
-
-    def _is_direct(self, server: Server) -> bool:
-        """Return whether the process that accepted the connection answers, without a pooler in between."""
-        server.send_query(b"SELECT pg_backend_pid()")
-        return int(self._result(server, ExecStatus.TUPLES_OK).get_value(0, 0) or 0) == server.backend_pid
 
     def ask(self) -> int:
         """Return the position; raises `Silent`, or `psycopg.OperationalError` when the connection is dead."""

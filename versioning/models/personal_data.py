@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -22,7 +23,7 @@ from django.utils import timezone
 from versioning.capabilities import session_store
 from versioning.domain.access import Caller
 from versioning.domain.registering import require_callable, require_instance
-from versioning.models.guarded import UnguardedQuerySet, unguarded
+from versioning.models.guarded import UnguardedQuerySet, unguard
 from versioning.models.idempotency import IdempotentRequest
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
@@ -55,20 +56,20 @@ class Erasure:
     new_name: str
     by: Caller
 
-    def replaced(self, people: Any) -> Any:
+    def replace_name(self, people: Any) -> Any:
         """Return a user name, or a list of them, with the new name for the name and the address."""
         if isinstance(people, list):
-            return [self.replaced(name) for name in people]
+            return [self.replace_name(name) for name in people]
         is_person = isinstance(people, str) and people != "" and people in {self.name, self.address}
         return self.new_name if is_person else people
 
-    def replaced_in_detail(self, detail: Mapping[str, Any]) -> dict[str, Any]:
+    def replace_in_detail(self, detail: Mapping[str, Any]) -> dict[str, Any]:
         """Return the detail of an event with the new name in its members with user names.
 
         A user name may be an ordinary word, such as `admin`, so other members are unchanged.
         """
         return {
-            member: self.replaced(value) if member in PEOPLE_MEMBERS else value
+            member: self.replace_name(value) if member in PEOPLE_MEMBERS else value
             for member, value in detail.items()
         }
 
@@ -85,28 +86,28 @@ class Erasure:
             people = value.get("id") if member == "actor" and isinstance(value, Mapping) else None
             if member in PEOPLE_IN_ANSWERS:
                 people = value
-            if self.replaced(people) != people:
+            if self.replace_name(people) != people:
                 return True
-            if member == "message" and isinstance(value, str) and self.replaced_within(value) != value:
+            if member == "message" and isinstance(value, str) and self.replace_quoted(value) != value:
                 return True
             if member != "metadata" and self.is_about(value):
                 return True
         return False
 
-    def replaced_within(self, sentence: str) -> str:
+    def replace_quoted(self, sentence: str) -> str:
         """Return a sentence of the editor, or JSON, with the new name in place of each quoted name."""
-        for quoted, new in self._quoted():
+        for quoted, new in self._quote_names():
             sentence = sentence.replace(quoted, new)
         return sentence
 
     def found_in(self, field: str) -> Q:
         """Return the condition that a text column has the name, or the address, in quotation marks."""
         found = Q()
-        for quoted, _new in self._quoted():
+        for quoted, _new in self._quote_names():
             found |= contains(F(field), Value(quoted))
         return found
 
-    def _quoted(self) -> Iterable[tuple[str, str]]:
+    def _quote_names(self) -> Iterable[tuple[str, str]]:
         for old in filter(None, (self.name, self.address)):
             for quote in (repr, json.dumps, partial(json.dumps, ensure_ascii=False)):
                 yield quote(old), quote(self.new_name)
@@ -152,17 +153,15 @@ def sentences_in(model: str, *fields: str) -> PersonalData:
 
     def replace(erasure: Erasure) -> int:
         rows: Any = UnguardedQuerySet(apps.get_model(model))
-        return sum(_replace_within(rows, field, erasure) for field in fields)
+        changed = 0
+        for field in fields:
+            texts = rows.annotate(stored_text=Cast(F(field), TextField()))
+            named = texts.filter(erasure.found_in("stored_text")).values_list("pk", "stored_text")
+            for pk, text in list(named):
+                changed += rows.filter(pk=pk).update(**{field: erasure.replace_quoted(text)})
+        return changed
 
     return PersonalData(erase=replace)
-
-
-def _replace_within(rows: QuerySet[Any], field: str, erasure: Erasure) -> int:
-    stored = rows.annotate(stored_text=Cast(F(field), TextField())).filter(erasure.found_in("stored_text"))
-    changed = 0
-    for pk, text in list(stored.values_list("pk", "stored_text")):
-        changed += rows.filter(pk=pk).update(**{field: erasure.replaced_within(text)})
-    return changed
 
 
 def rows_of_person(model: str, field: str = "user") -> PersonalData:
@@ -182,7 +181,7 @@ def _delete_rows(rows: QuerySet[Any]) -> int:
     return rows.delete()[1].get(rows.model._meta.label, 0)
 
 
-def _deleted_by_pk(rows: QuerySet[Any], pks: Sequence[Any]) -> int:
+def _delete_by_pk(rows: QuerySet[Any], pks: Sequence[Any]) -> int:
     """Delete rows by their keys, a few at a time, and return their number."""
     return sum(
         _delete_rows(rows.filter(pk__in=pks[at : at + _AT_ONCE])) for at in range(0, len(pks), _AT_ONCE)
@@ -191,13 +190,13 @@ def _deleted_by_pk(rows: QuerySet[Any], pks: Sequence[Any]) -> int:
 
 def _erase_in_log(erasure: Erasure) -> int:
     """Replace the actor and the people in details; nothing else in an entry changes."""
-    entries = unguarded(Event.objects.order_by())
+    entries = unguard(Event.objects.order_by())
     changed = entries.filter(actor=erasure.name).update(actor=erasure.new_name)
     in_detail = entries.annotate(stored_text=Cast("detail", TextField())).filter(
         erasure.found_in("stored_text")
     )
     for entry in in_detail.only("pk", "type", "detail").iterator(_AT_ONCE):
-        detail = erasure.replaced_in_detail(entry.detail)
+        detail = erasure.replace_in_detail(entry.detail)
         if entry.type.startswith("key.") and entry.detail.get("owner") == erasure.name:
             detail["name"] = ""  # which the person has chosen, such as "Ada's laptop"
         if detail != entry.detail:
@@ -209,12 +208,12 @@ def _erase_in_versions(erasure: Erasure) -> int:
     """Replace the user who bypassed reviews, and count a change of each resource that shows the person."""
     changed = 0
     for model in MODELS:
-        versions = unguarded(model.version_model.objects.order_by())
+        versions = unguard(model.version_model.objects.order_by())
         changed += versions.filter(bypassed_by=erasure.name).update(bypassed_by=erasure.new_name)
         if erasure.user is not None:
             shown = Q(author=erasure.user) | Q(published_by=erasure.user)
             shown |= Q(pk__in=versions.filter(author=erasure.user).values("resource_id"))
-            unguarded(model._default_manager.filter(shown)).update(
+            unguard(model._default_manager.filter(shown)).update(
                 revision=F("revision") + 1, published_revision=F("published_revision") + 1
             )
     return changed
@@ -250,16 +249,12 @@ def _erase_invitations(erasure: Erasure) -> int:
 def _erase_repeated_answers(erasure: Erasure) -> int:
     """Delete stored answers that name the person; repeated requests then get a new answer."""
     quoting = IdempotentRequest.objects.filter(erasure.found_in("body")).only("pk", "body")
-    about = [row.pk for row in quoting.iterator(_AT_ONCE) if erasure.is_about(_json_in(row.body))]
-    return _deleted_by_pk(IdempotentRequest.objects.all(), about)
-
-
-def _json_in(body: str) -> Any:
-    """Return the value of an answer in JSON; None for an answer of another type."""
-    try:
-        return json.loads(body)
-    except ValueError:
-        return None
+    about = []
+    for row in quoting.iterator(_AT_ONCE):
+        with suppress(ValueError):  # an answer of another type
+            if erasure.is_about(json.loads(row.body)):
+                about.append(row.pk)
+    return _delete_by_pk(IdempotentRequest.objects.all(), about)
 
 
 def _end_sessions(erasure: Erasure) -> int:
@@ -272,7 +267,7 @@ def _end_sessions(erasure: Erasure) -> int:
         for row in rows.order_by("pk").iterator(_AT_ONCE)
         if store().decode(row.session_data).get("_auth_user_id") == str(erasure.user.pk)
     ]
-    return _deleted_by_pk(rows, own)
+    return _delete_by_pk(rows, own)
 
 
 def _erase_in_history_of_account(erasure: Erasure) -> int:

@@ -103,7 +103,7 @@ class VersionedQuerySet(GuardedQuerySet[R], ABC):
         fields = (f"{pointer}__{name}" for pointer in pointers for name in of_versions)
         return self.select_related(*pointers).only(*of_rows, *fields)
 
-    def locked(self, *, for_deletion: bool = False) -> Self:
+    def with_lock(self, *, for_deletion: bool = False) -> Self:
         """Lock the rows until the transaction ends, so that saves get consecutive numbers.
 
         A lock that keeps rows from being deleted (`versioning.serving.grants`) does not delay this one.

@@ -51,7 +51,7 @@ class SealedKey(models.Model):
         return [settings.SECRET_KEY, *filter(None, settings.SECRET_KEY_FALLBACKS)]
 
     @classmethod
-    def opened(cls) -> bytes:
+    def load_key(cls) -> bytes:
         """Return the key, 32 bytes, generated if there is none yet.
 
         If an older text of the settings decrypts it, it is encrypted again under the newest. Raises the
@@ -95,7 +95,7 @@ class SealedKey(models.Model):
     def keep_up(cls) -> None:
         """Encrypt the key again if there is one and the newest text of the settings has changed."""
         if cls._default_manager.exists():
-            cls.opened()
+            cls.load_key()
 
 
 class LockKeyUnreadable(KeyUnreadable):

@@ -18,7 +18,11 @@ class Keys:
     """Keys derived from texts for one purpose: the newest, which is first, encrypts; all of them decrypt."""
 
     def __init__(self, texts: Sequence[str], purpose: bytes) -> None:
-        self._newest, *self._older = (Fernet(_key_from(text, purpose)) for text in texts)
+        keys = (
+            HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(text.encode())
+            for text in texts
+        )
+        self._newest, *self._older = (Fernet(base64.urlsafe_b64encode(key)) for key in keys)
 
     def seal(self, secret: bytes) -> str:
         return self._newest.encrypt(secret).decode()
@@ -37,8 +41,3 @@ class Keys:
         except InvalidToken:
             raise Unreadable from None
         return self._newest.decrypt(renewed), renewed.decode()
-
-
-def _key_from(text: str, purpose: bytes) -> bytes:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(text.encode())
-    return base64.urlsafe_b64encode(derived)

@@ -43,7 +43,13 @@ def says_full(error: BaseException) -> bool:
     if not isinstance(cause, sqlite3.Error):
         return isinstance(cause, DiskFull)
     kind = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-    return kind == sqlite3.SQLITE_FULL or (kind == sqlite3.SQLITE_IOERR and _has_no_space())
+    if kind != sqlite3.SQLITE_IOERR:
+        return kind == sqlite3.SQLITE_FULL
+    try:  # any write error may be due to a full disk
+        disk = os.statvfs(Path(str(connection.settings_dict["NAME"])).parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _PAGES
 
 
 def note_failed_save() -> None:
@@ -106,15 +112,6 @@ def _write_and_remove(size: int) -> None:
         row = model.objects.create(caller="readyz", key=uuid.uuid4().hex, begun_at=timezone.now(), body=text)
     with suppress(Error):  # it is removed with the expired answers
         row.delete()
-
-
-def _has_no_space() -> bool:
-    """Return whether the disk of the SQLite file is full; any write error may then be due to that."""
-    try:
-        about = os.statvfs(Path(str(connection.settings_dict["NAME"])).parent)
-    except OSError:
-        return False
-    return about.f_bavail * about.f_frsize < _PAGES
 
 
 NOT_MIGRATED = "The database lacks migrations: run manage.py migrate."

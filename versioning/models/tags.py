@@ -18,7 +18,7 @@ from editor_client.shared.tags import MAX_LENGTH, read_tags
 
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import ResourceKind
-from versioning.models.guarded import Guarded, GuardedQuerySet, unguarded
+from versioning.models.guarded import Guarded, GuardedQuerySet, unguard
 from versioning.models.statements import insert, prepared_cursor
 
 
@@ -60,7 +60,7 @@ class Tag(Guarded):
         wanted = read_tags(resource.metadata)
         stored = set(rows.values_list("name", flat=True))
         if stored - set(wanted):
-            unguarded(rows.filter(name__in=stored - set(wanted))).delete()
+            unguard(rows.filter(name__in=stored - set(wanted))).delete()
         insert(cls, [{"resource_id": resource.pk, "name": name} for name in wanted if name not in stored])
 
 

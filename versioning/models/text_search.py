@@ -50,7 +50,7 @@ class Place(IntEnum):
 class TextIndex(ABC):
     """The words of the documents, in one database.
 
-    `found` and `Lines.place_of` have the same matches. All documents of a call are of one kind.
+    `search` and `Lines.place_of` have the same matches. All documents of a call are of one kind.
     """
 
     @abstractmethod
@@ -62,7 +62,7 @@ class TextIndex(ABC):
         """Delete documents with their words."""
 
     @abstractmethod
-    def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
+    def search(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
         """Return the ids of the documents that have all terms in a place, as a subquery.
 
         The query must have terms.
@@ -93,9 +93,11 @@ class Fts5(TextIndex):
             cursor.executemany(statement, [[pk] for pk in documents.values_list("pk", flat=True)])
             documents.delete()
 
-    def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
+    def search(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
         """Return the ids of the documents that have all terms, as a subquery."""
-        wanted = " AND ".join(map(_phrase, query.terms))
+        # Words consist only of letters and digits, so they cannot end a string of FTS5.
+        phrases = (f'"{" ".join(term.words)}"{" *" if term.begins else ""}' for term in query.terms)
+        wanted = " AND ".join(phrases)
         table = _words_table(model)
         statement, values = f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [wanted]  # noqa: S608
         if place in NARROW:
@@ -110,11 +112,6 @@ class Fts5(TextIndex):
 
 def _words_table(model: type[Model]) -> str:
     return f"{model._meta.db_table}_words"
-
-
-def _phrase(term: Term) -> str:
-    """Return a term in FTS5 syntax; words consist only of letters and digits, so they cannot end a string."""
-    return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'
 
 
 _VECTORS: Final = ("in_name", "in_id", "in_description", "words")
@@ -146,11 +143,17 @@ class TextVectors(TextIndex):
     def remove(self, documents: Documents) -> None:
         documents.delete()
 
-    def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
+    def search(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
         """Return the ids of the documents that have all terms, as a subquery."""
         lexemes = " & ".join(map(_lexemes, query.terms))
         if place in LEADING:
-            condition, values = _leading(query, lexemes, is_exact=place is Place.EXACT)
+            is_exact = place is Place.EXACT
+            matches = "{line} = %s" if is_exact else "starts_with({line}, %s)"
+            condition = " OR ".join(
+                f"({_VECTORS[column]} @@ %s::tsquery AND {matches.format(line=_LINES[column])})"
+                for column in (0, 1)
+            )
+            values = [lexemes, query.line if is_exact else query.beginning] * 2
         else:
             phrases = [term.in_line for term in query.terms if len(term.words) > 1]
             column = NARROW.index(place) if place in NARROW else len(NARROW)
@@ -160,15 +163,6 @@ class TextVectors(TextIndex):
         # OFFSET 0 makes PostgreSQL read the index once instead of the vector of each joined document.
         statement = f"SELECT id FROM {model._meta.db_table} WHERE {condition} OFFSET 0"  # noqa: S608
         return RawSQL(statement, values)  # noqa: S611
-
-
-def _leading(query: TextQuery, lexemes: str, *, is_exact: bool) -> tuple[str, list[str]]:
-    """Return the condition that the name or the id equals the text or begins with it, and its values."""
-    told = "{line} = %s" if is_exact else "starts_with({line}, %s)"
-    condition = " OR ".join(
-        f"({_VECTORS[column]} @@ %s::tsquery AND {told.format(line=_LINES[column])})" for column in (0, 1)
-    )
-    return f"({condition})", [lexemes, query.line if is_exact else query.beginning] * 2
 
 
 def _words(lines: Lines) -> list[Any]:
@@ -402,12 +396,14 @@ def missing() -> Missing | None:
 
 def follow() -> None:
     """Index everything that has changed; several workers may do so at once."""
-    while _is_behind():
+    while True:
         progress = SearchProgress.objects.first()
         if progress is None or not progress.is_whole:
             _compare_some()
-        else:
+        elif progress.position != events.position():
             _read_some_of_the_log()
+        else:
+            return
 
 
 def rebuild() -> int:
@@ -420,11 +416,6 @@ def rebuild() -> int:
         progress.save()
     follow()
     return sum(model.document_model._default_manager.count() for model in MODELS)
-
-
-def _is_behind() -> bool:
-    progress = SearchProgress.objects.first()
-    return progress is None or not progress.is_whole or progress.position != events.position()
 
 
 @transaction.atomic
@@ -445,7 +436,12 @@ def _compare_some() -> None:
     position = events.position()
     lacking = _not_indexed(AT_ONCE)
     is_last = sum(map(len, lacking.values())) < AT_ONCE
-    stale = {model: list(_stale(model)) for model in MODELS} if is_last else {}
+    stale: dict[type[VersionedResource], list[Any]] = {}  # documents that no pointer refers to
+    leads = Q(active_version_id=OuterRef("version_id")) | Q(latest_version_id=OuterRef("version_id"))
+    for model in MODELS if is_last else ():
+        resources = model._default_manager.filter(leads, pk=OuterRef("resource_id"))
+        documents = model.document_model._default_manager.filter(~Exists(resources))
+        stale[model] = list(documents.values_list("pk", flat=True))
     with transaction.atomic():
         progress = _locked_progress()
         added = sum(_index(slug, ids) for slug, ids in lacking.items())
@@ -457,14 +453,6 @@ def _compare_some() -> None:
         is_last = is_last or (not added and _not_indexed(AT_ONCE) == lacking)
         progress.position, progress.is_whole = position, is_last
         progress.save()
-
-
-def _stale(model: type[VersionedResource]) -> Any:
-    """Return the ids of the documents that no pointer refers to."""
-    rows = model._default_manager.filter(pk=OuterRef("resource_id"))
-    leads = Q(active_version_id=OuterRef("version_id")) | Q(latest_version_id=OuterRef("version_id"))
-    documents = model.document_model._default_manager.filter(~Exists(rows.filter(leads)))
-    return documents.values_list("pk", flat=True)
 
 
 def _locked_progress() -> SearchProgress:

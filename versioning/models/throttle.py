@@ -113,7 +113,7 @@ class Attempt:
     counted: Sequence[SignInAttempts]
     """The current rows, with this attempt counted."""
 
-    def succeeded(self, *cleared: str) -> None:
+    def mark_succeeded(self, *cleared: str) -> None:
         """Undo the attempt, and delete the counters of the subjects to clear."""
         SignInAttempts.objects.filter(subject__in=cleared).delete()
         for row in self.counted:

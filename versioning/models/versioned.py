@@ -4,7 +4,7 @@
     latest     = the row at latest_version       historical = every other row
 
 No status is stored. Publishing moves one pointer, saving moves the other, restoring is an insert. The methods
-keep the invariants and expect a row locked by `locked()`; rights, policies and the audit log are up to
+keep the invariants and expect a row locked by `with_lock()`; rights, policies and the audit log are up to
 `versioning.editor`.
 """
 
@@ -29,7 +29,7 @@ from versioning.domain import kinds
 from versioning.domain.agents import Registry
 from versioning.domain.config import Config, make_excerpt
 from versioning.domain.kinds import ResourceKind
-from versioning.models.guarded import Guarded, delete_row, refuse_cascade, unguarded
+from versioning.models.guarded import Guarded, delete_row, refuse_cascade, unguard
 from versioning.models.statements import insert_new, update
 from versioning.models.versions import TwoPointers, Version
 from versioning.models.workspaces import Workspace
@@ -241,7 +241,7 @@ class VersionedResource(Guarded, TwoPointers):
 
     def drop_row(self) -> None:
         """Delete the row and everything in it; the resource continues to exist as its file."""
-        unguarded(type(self)._default_manager.filter(pk=self.pk)).delete()
+        unguard(type(self)._default_manager.filter(pk=self.pk)).delete()
         self._state.adding = True
         self.last_number = 0
 

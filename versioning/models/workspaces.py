@@ -35,7 +35,7 @@ ROLE_CHOICES = [(role.value, role.value) for role in Role]
 class WorkspaceManager(models.Manager["Workspace"]):
     """Creating and renaming workspaces; each change is logged."""
 
-    def locked(self) -> models.QuerySet[Workspace]:
+    def with_lock(self) -> models.QuerySet[Workspace]:
         """Lock the rows against other admins; additions to a workspace are not blocked."""
         return self.select_for_update(no_key=True)
 

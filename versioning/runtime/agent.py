@@ -235,17 +235,15 @@ def _problem_of_instructions(agent: Agent) -> str | None:
 
 
 def _problem_of_model(model: object) -> str | None:
-    if isinstance(model, Mapping) and all(_is_text(model.get(name)) for name in ("provider", "name")):
+    if isinstance(model, Mapping) and all(
+        isinstance(text, str) and text.strip() for text in map(model.get, ("provider", "name"))
+    ):
         return None
     # Other libraries write both as one text.
     parts = re.fullmatch(r"([a-z][a-z0-9-]*)[/:](\S+)", model) if isinstance(model, str) else None
     provider, name = parts.groups() if parts else ("openai", "gpt-4o")
     wanted = f'{{"provider": "{provider}", "name": "{name}"}}'
     return f"the model must be {wanted if parts else f'such as {wanted}'}, not {model!r}"
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
 
 
 def _problem(agent: Agent) -> str | None:

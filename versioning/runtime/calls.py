@@ -215,7 +215,7 @@ class RequestContext:
         """
         values = values or {}
         inner = VersionsMap.parse(values.get("versions"), "requestContext.versions")
-        return cls(values=values, versions=VersionsMap.merged(inner, VersionsMap.parse(versions)), by=by)
+        return cls(values=values, versions=VersionsMap.merge(inner, VersionsMap.parse(versions)), by=by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +242,7 @@ class RunOptions:
         return cls(max_steps=max_steps, settings=settings, instructions=instructions)
 
     @classmethod
-    def stored(cls, default_options: Mapping[str, Any], model: Mapping[str, Any] | None) -> RunOptions:
+    def of_agent(cls, default_options: Mapping[str, Any], model: Mapping[str, Any] | None) -> RunOptions:
         """Return the options in an agent's `defaultOptions` and `model`; unknown ones are ignored.
 
         They are saved without validation, so an error in them is not the caller's.
@@ -352,4 +352,4 @@ def _context(
             raise Invalid.field("requestContext", "must be an object")
         given = RequestContext.of(given)
     call = versions if isinstance(versions, VersionsMap) else VersionsMap.parse(versions)
-    return RequestContext(values=given.values, versions=VersionsMap.merged(given.versions, call), by=given.by)
+    return RequestContext(values=given.values, versions=VersionsMap.merge(given.versions, call), by=given.by)

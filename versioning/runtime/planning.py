@@ -195,7 +195,7 @@ def locked_plan(
     """
     if selector is not None:
         raise selected_twice([sent.place, next(iter(selector.as_dict()))])
-    planner = _LockedPlanner(catalogue, context, catalogue.store.opened(sent))
+    planner = _LockedPlanner(catalogue, context, catalogue.store.open_lock(sent))
     return planner.plan(agent_id)
 
 
@@ -301,14 +301,14 @@ def plan(
         return locked_plan(catalogue, agent_id, context, context.versions.lock, selector=selector)
     choice = own_choice(agent_id, context, selector)
 
-    def planned() -> Plan:
+    def make_plan() -> Plan:
         planner = _Planner(
             catalogue,
             context,
             published_only=published_sub_agents,
             overlay=choice.selector.overlay if choice is not None else None,
         )
-        root = planner.called(agent_id, choice, default)
+        root = planner.serve_root(agent_id, choice, default)
         planner.explore(root)
         return Plan(
             root=root,
@@ -318,7 +318,7 @@ def plan(
             warnings=planner.notices(root),
         )
 
-    return catalogue.store.consistently(planned)
+    return catalogue.store.consistently(make_plan)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -355,7 +355,7 @@ class _Planner:
         self._catalogue = catalogue
         self._context = context
         self._evaluation = Evaluation(context.values)
-        self._strict = VersionsMap.merged(catalogue.versions, context.versions).strict or False
+        self._strict = VersionsMap.merge(catalogue.versions, context.versions).strict or False
         self._warnings: dict[tuple[str, str | None], Notice] = {}
         self._unavailable: dict[str, None] = {}  # an ordered set
         self._found: dict[tuple[str, Selector, bool, UUID | None], ResolvedAgent | None] = {}
@@ -365,7 +365,7 @@ class _Planner:
         """The ids of all agents that were looked up."""
         return frozenset(self.agents) | {agent_id for agent_id, *_ in self._found}
 
-    def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
+    def serve_root(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
         if choice is not None:
             return self._serve(agent_id, choice)
         if default is not None:
@@ -398,10 +398,15 @@ class _Planner:
         """Return all notices for the caller; raises `VersionUnresolved` if `strict` does not allow one."""
         for agent_id in self._unavailable:
             self._fall_back(agent_unavailable(agent_id))
+        reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         for block_id in sorted(
             {block_id for served in self.agents.values() for block_id in served.unresolved_blocks}
         ):
-            self._without_selected(block_id)
+            # Callers get the same notice for blocks and versions that do not exist or may not be read.
+            place = f"versions.promptBlocks.{block_id}"
+            message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
+            instead = "it is shown as without the selection, if at all"
+            self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
         shown = {report.id for served in self.agents.values() for report in served.blocks}
         for agent_id in self._context.versions.agents:
             if agent_id not in self.agents:
@@ -418,16 +423,18 @@ class _Planner:
         """Return a sub-agent as it runs for the naming agent; None if it is not available."""
         choice = sub_agent_choice(agent_id, self._context, self._catalogue.versions)
         if choice is None:
-            return self._published(agent_id, place)
+            return self._serve_published(agent_id, place)
         if self._catalogue.has_editor or not choice.is_entry:
             if choice.selector == PUBLISHED:
-                return self._published(agent_id, place, Choice(selector=PUBLISHED, by=self._context.by))
+                return self._serve_published(agent_id, place, Choice(selector=PUBLISHED, by=self._context.by))
             served = self._chosen(agent_id, choice, place)
             if served is not None:
                 return served
-        return self._unresolved(agent_id, choice, place)
+        return self._replace_unresolved(agent_id, choice, place)
 
-    def _published(self, agent_id: str, place: _Place, choice: Choice | None = None) -> ResolvedAgent | None:
+    def _serve_published(
+        self, agent_id: str, place: _Place, choice: Choice | None = None
+    ) -> ResolvedAgent | None:
         """Return the published version of a sub-agent, if it is granted here or the caller may read it."""
         choice = choice or self._published_choice
         if place.identity is not None:
@@ -455,14 +462,14 @@ class _Planner:
                 return None
         return self._look_up(agent_id, choice)
 
-    def _unresolved(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
+    def _replace_unresolved(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
         """Return the replacement for a version that does not exist or that the caller may not use.
 
         The caller gets the same notice in both cases, and for agents that do not exist.
         """
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         message = f"The version of the sub-agent {agent_id!r} that {choice.place} selects {reason}"
-        served = self._published(agent_id, place)
+        served = self._serve_published(agent_id, place)
         in_code = served is not None and served.source == "code"
         instead = "it runs as defined in code" if in_code else "its published version runs, if it has one"
         self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", choice.place), refused=message)
@@ -470,18 +477,6 @@ class _Planner:
             return served
         agent = self._catalogue.code[agent_id]
         return None if agent.instructions is None else as_code(agent, self._evaluation)
-
-    def _without_selected(self, block_id: str) -> None:
-        """Warn of a prompt block that is shown as without its unresolvable selection.
-
-        The caller gets the same notice whether the version does not exist or may not be read, and for
-        prompt blocks that do not exist.
-        """
-        place = f"versions.promptBlocks.{block_id}"
-        reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
-        message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
-        instead = "it is shown as without the selection, if at all"
-        self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
 
     def _not_applied(self, place: str, reason: str) -> None:
         """Warn of an entry without effect, unless a warning already reports that it cannot be resolved."""

@@ -68,7 +68,7 @@ class Preparer:
         available, and the caller gets a notice.
         """
         root = plan.root
-        options = call.options.over(RunOptions.stored(root.default_options, root.model))
+        options = call.options.over(RunOptions.of_agent(root.default_options, root.model))
         instead = call.conduct.answers_tool
         ready, notices = self._ready_agent(root, options, providers, instead)
         agents = {root.id: ready}
@@ -79,7 +79,7 @@ class Preparer:
                 continue
             try:
                 agents[agent_id], notices = self._ready_agent(
-                    served, RunOptions.stored(served.default_options, served.model), providers, instead
+                    served, RunOptions.of_agent(served.default_options, served.model), providers, instead
                 )
             except (NoModel, ProviderUnavailable) as error:
                 notices = (Notice(error.code, error.message, f"agents.{agent_id}"),)

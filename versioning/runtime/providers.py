@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, Final
 
@@ -152,7 +153,8 @@ class Providers:
         try:
             if isinstance(found, ConfiguredProvider):
                 kind = _library_kind(found.kind, has_url=found.base_url is not None)
-                return infer_model(f"{kind}:{name}", provider_factory=lambda _: self._configured(found))
+                make = partial(self._make_as_configured, found)
+                return infer_model(f"{kind}:{name}", provider_factory=lambda _: self._once(found, make))
             kind = _library_kind(provider, has_url=bool(os.environ.get("OPENAI_BASE_URL")))
             return infer_model(
                 f"{kind}:{name}",
@@ -174,9 +176,6 @@ class Providers:
         self._made.clear()
         self._connections.clear()
 
-    def _configured(self, given: ConfiguredProvider) -> Provider[Any]:
-        return self._once(given, lambda: self._made_as_configured(given))
-
     def _once(self, what: Any, make: Any) -> Provider[Any]:
         # A changed key or address takes effect at once, because the environment is part of the cache key.
         key = (what, hash(frozenset(os.environ.items())))
@@ -189,7 +188,7 @@ class Providers:
                 reveal_errors(client)
             return self._made[key]
 
-    def _made_as_configured(self, given: ConfiguredProvider) -> Provider[Any]:
+    def _make_as_configured(self, given: ConfiguredProvider) -> Provider[Any]:
         """Create the provider with exactly this address and key, ignoring the variables of its kind."""
         create: Any = infer_provider_class(given.kind)
         accepted = inspect.signature(create.__init__).parameters

@@ -144,7 +144,7 @@ class EventStream(AsyncIterator[Yielded], Generic[Yielded]):
         self._closed = False
 
     def __await__(self) -> Generator[Any, None, Self]:
-        return self._checked().__await__()
+        return self._await_ready().__await__()
 
     async def __anext__(self) -> Yielded:
         if self._closed:
@@ -157,7 +157,7 @@ class EventStream(AsyncIterator[Yielded], Generic[Yielded]):
         if self._events is not None:
             await self._events.aclose()
 
-    async def _checked(self) -> Self:
+    async def _await_ready(self) -> Self:
         await self._ready()
         return self
 

@@ -58,16 +58,16 @@ async def report(prepared: Prepared, emit: Emit) -> None:
     """Run the request and report its events; a failure is the last event and is not raised."""
     run = _Run(prepared)
     reporter = Reporter(emit, run.id)
-    reporter.started()
+    reporter.start_run()
     try:
         result = await run.result(reporter)
     except VersioningError as error:
-        reporter.failed(error)
+        reporter.fail_run(error)
     except Exception:
         logger.exception("a run failed unexpectedly")
-        reporter.failed(VersioningError("The run failed unexpectedly; see the log.", code="server_error"))
+        reporter.fail_run(VersioningError("The run failed unexpectedly; see the log.", code="server_error"))
     else:
-        reporter.finished(result)
+        reporter.finish_run(result)
     finally:  # leaving the stream cancels the run, whose usage so far still counts
         run.tell_observers()
 
@@ -202,7 +202,7 @@ class _Run:
             # The library would retry or fail, because it rejects empty answers.
             if pydantic_ai.Agent.is_call_tools_node(node) and is_empty(node.model_response):
                 if reporter is not None:
-                    reporter.step_finished(node.model_response)
+                    reporter.finish_step(node.model_response)
                 break
         return run.new_messages()
 
@@ -239,12 +239,12 @@ async def _advance(run: AgentRun[None, str], node: Any, ready: ReadyAgent, repor
     tags = None if reporter is None else thinking_tags(ready.model)
     if reporter is not None and (is_request or calls_tools):
         if is_request:
-            reporter.step_started(tags)
+            reporter.start_step(tags)
         async with node.stream(run.ctx) as events:
             async for event in events:
-                reporter.happened(event)
+                reporter.report_event(event)
         if is_request:
-            reporter.response_ended()
+            reporter.end_response()
     following = await run.next(node)
     if pydantic_ai.Agent.is_call_tools_node(following):
         response = following.model_response
@@ -255,7 +255,7 @@ async def _advance(run: AgentRun[None, str], node: Any, ready: ReadyAgent, repor
     elif calls_tools:
         make_results_storable(following)
     if calls_tools and reporter is not None:
-        reporter.step_finished(node.model_response)
+        reporter.finish_step(node.model_response)
     return following
 
 

@@ -58,7 +58,7 @@ class AgentStore(Protocol):
         may read the agent but not this version; and `Invalid` if it is too much to evaluate.
         """
 
-    def opened(self, sent: SentLock) -> Lock:
+    def open_lock(self, sent: SentLock) -> Lock:
         """Verify and return a lock; raises `LockInvalid` unless this installation has signed it."""
 
     def serve_locked(
@@ -143,7 +143,7 @@ class CodeOnly:
         unresolved = {report.id for report in served.blocks if report.id is not None} & blocks.keys()
         return replace(served, unresolved_blocks=tuple(sorted(unresolved)))
 
-    def opened(self, sent: SentLock) -> Lock:
+    def open_lock(self, sent: SentLock) -> Lock:
         """Raise `LockInvalid`: without an editor, locks cannot be verified."""
         raise LockInvalid.at(sent.place)
 
@@ -178,13 +178,13 @@ class CodeOnly:
 async def in_thread(store: AgentStore, ask: Callable[[], T]) -> T:
     """Call the store in a thread, without blocking the event loop, and release the thread's resources."""
 
-    def asked() -> T:
+    def ask_and_close() -> T:
         try:
             return ask()
         finally:
             store.close_thread()
 
-    return await asyncio.to_thread(asked)
+    return await asyncio.to_thread(ask_and_close)
 
 
 def as_code(

@@ -35,7 +35,10 @@ class Toolbox(Mapping[str, "Tool[Any]"]):
                 raise ValueError(f"a tool must be a named function, not {function!r}")
             if name in self._functions:
                 raise ValueError(f"there are two tools with the name {name!r}")
-            _check(name, function)
+            try:
+                TypeAdapter[Any](cast("Any", function)).json_schema()
+            except Exception:  # noqa: BLE001  pydantic recognises most; the agent library decides about the others
+                _describe_tool(name, function)  # raises `ValueError` with the reason
             self._functions[name] = function
 
     def __getitem__(self, name: str) -> Tool[Any]:
@@ -67,17 +70,6 @@ def _one_line(function: Callable[..., Any]) -> str:
     """Return the docstring of a function if it is a single line, and so the tool's description."""
     text = (function.__doc__ or "").strip()
     return "" if "\n" in text or text.startswith(":") else text
-
-
-def _check(name: str, function: Callable[..., Any]) -> None:
-    """Raise `ValueError` unless the function can be described.
-
-    Pydantic recognises most of these; the agent library decides about the others.
-    """
-    try:
-        TypeAdapter[Any](cast("Any", function)).json_schema()
-    except Exception:  # noqa: BLE001  the agent library gives the reason
-        _describe_tool(name, function)
 
 
 def _describe_tool(name: str, function: Callable[..., Any]) -> Tool[Any]:

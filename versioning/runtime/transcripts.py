@@ -307,32 +307,32 @@ class Reporter:
         self._tags: Tags | None = None
         self._splitter: ThoughtSplitter | None = None
 
-    def started(self) -> None:
+    def start_run(self) -> None:
         """The run begins."""
         self._tell("start", messageId=self._message_id)
 
-    def step_started(self, tags: Tags | None) -> None:
+    def start_step(self, tags: Tags | None) -> None:
         """A model request begins; `tags` are those around thoughts in its texts."""
         self._tags = tags
         self._splitter = None if tags is None else ThoughtSplitter(tags)
         self._tell("step-start", messageId=self._message_id)
 
-    def happened(self, event: Any) -> None:
+    def report_event(self, event: Any) -> None:
         """Report an event of the agent library; one without an equivalent is omitted."""
         match event:
             case (
                 PartStartEvent(part=TextPart(content=text))
                 | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
             ):
-                self._written(text)
+                self._write_text(text)
             case PartStartEvent(part=ThinkingPart() as part) if self._tags and is_in_tags(part):
                 self._is_in_tags = True
-                self._written(self._tags[0] + part.content)
+                self._write_text(self._tags[0] + part.content)
             case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))) if self._is_in_tags:
-                self._written(text)
+                self._write_text(text)
             case PartEndEvent(part=ThinkingPart() as part) if self._tags and self._is_in_tags:
                 self._is_in_tags = False
-                self._written(end_tag(part, self._tags))
+                self._write_text(end_tag(part, self._tags))
             case PartStartEvent():
                 self._end_text()
             case PartEndEvent(part=TextPart()) if not self._tags:
@@ -342,11 +342,11 @@ class Reporter:
             case FunctionToolResultEvent(part=result):
                 self._tell("tool-result", **tool_result_dict(result))
 
-    def response_ended(self) -> None:
+    def end_response(self) -> None:
         """The model's response in this step is complete."""
         self._end_text()
 
-    def step_finished(self, response: ModelResponse) -> None:
+    def finish_step(self, response: ModelResponse) -> None:
         """The model's answer and its tool calls are finished."""
         reason = read_finish_reason(response)
         self._tell(
@@ -356,7 +356,7 @@ class Reporter:
             usage=usage_dict(response.usage),
         )
 
-    def finished(self, result: Result) -> None:
+    def finish_run(self, result: Result) -> None:
         """The run is over."""
         self._tell(
             "finish",
@@ -368,7 +368,7 @@ class Reporter:
             warnings=[notice_dict(notice) for notice in result.warnings],
         )
 
-    def failed(self, error: VersioningError) -> None:
+    def fail_run(self, error: VersioningError) -> None:
         """The run failed; nothing follows."""
         self._tell("error", error=error.message, code=error.code)
 
@@ -376,7 +376,7 @@ class Reporter:
     def _text_id(self) -> str:
         return f"text-{self._texts}"
 
-    def _written(self, text: str) -> None:
+    def _write_text(self, text: str) -> None:
         """Report the model's text without thoughts; a text after a thought is another text."""
         for piece in self._splitter.add(text) if self._splitter else [Piece(text)]:
             if piece.is_thought:

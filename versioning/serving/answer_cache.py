@@ -96,9 +96,9 @@ class AnswerCache:
         return len(self._packed)
 
     @property
-    def used(self) -> int:
+    def bytes_used(self) -> int:
         """The bytes in use."""
-        return self._packed.used + self._unpacked.used
+        return self._packed.bytes_used + self._unpacked.bytes_used
 
     def find(self, key: Hashable) -> CachedAnswer | None:
         found = self._unpacked.get(key)
@@ -143,7 +143,7 @@ class AnswerCache:
         self._packed.clear()
         self._unpacked.clear()
 
-    def remembered(
+    def get_or_make(
         self, key: Hashable, dependency: Dependency, make: Callable[[], Any], *more: Dependency
     ) -> Any:
         """Return an answer of plain Python values, made or cached until one of its dependencies changes."""
@@ -160,7 +160,9 @@ class AnswerCache:
         pending.finish(key, made)
         return made
 
-    def resolved(self, agent_id: str, asked: Hashable, make: Callable[[], ResolvedAgent]) -> ResolvedAgent:
+    def get_or_resolve(
+        self, agent_id: str, asked: Hashable, make: Callable[[], ResolvedAgent]
+    ) -> ResolvedAgent:
         """Return a resolved agent, made or cached; it is a copy, which the caller may change."""
         now = self.log.follow() if self._packed.size else None
         if now is None:

@@ -278,10 +278,15 @@ def find_blocks(
         served: dict[str, Snapshot | None] = {**chosen, **overlaid}
         for block in found_rows:
             if is_paid:
-                versions = _versions(block, with_latest=with_latest)
-                evaluation.read(sum(len(version.config_json) for version in versions))
+                versions = [block.active_version, *([block.latest_version] if with_latest else [])]
+                evaluation.read(sum(len(version.config_json) for version in versions if version is not None))
             live = served.get(block.pk, block.active)
-            usual = _usual(block, policy, caller, live, is_overlaid=block.pk in overlaid)
+            if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
+                usual = _find_block(block, block.latest, is_live=block.latest_id == block.active_id)
+            else:
+                is_overlaid = block.pk in overlaid
+                is_live = not is_overlaid or (live is not None and live.version_id == block.active_id)
+                usual = _find_block(block, live, is_live=is_live)
             one = selected.get(block.pk)
             found[block.pk] = usual if one is None else _select_block(block, one, usual, evaluation, choose)
     return found
@@ -293,14 +298,6 @@ def _live_blocks() -> RowsByKeys[PromptBlock]:
     return RowsByKeys(PromptBlock.objects.as_served("active_version"))
 
 
-def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockVersion]:
-    """Yield the versions that are read together with a block."""
-    if block.active_version is not None:
-        yield block.active_version
-    if with_latest:
-        yield block.latest_version
-
-
 def _overlaid(blocks: Iterable[PromptBlock], overlay: Overlay | None) -> dict[str, Snapshot | None]:
     """Return the versions of the blocks in an overlay, by id; None for one that would not be live."""
     if overlay is None:
@@ -309,16 +306,6 @@ def _overlaid(blocks: Iterable[PromptBlock], overlay: Overlay | None) -> dict[st
     rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in wanted.values() if pk])
     versions = {version.version_id: version for version in rows}
     return {block_id: versions.get(version_id or "") for block_id, version_id in wanted.items()}
-
-
-def _usual(
-    block: PromptBlock, policy: Blocks, caller: Caller, served: Snapshot | None, *, is_overlaid: bool
-) -> FoundBlock:
-    """Return the block in the version that is shown if the request selects none."""
-    if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
-        return _find_block(block, block.latest, is_live=block.latest_id == block.active_id)
-    is_live = not is_overlaid or (served is not None and served.version_id == block.active_id)
-    return _find_block(block, served, is_live=is_live)
 
 
 def _select_block(
@@ -391,18 +378,17 @@ def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evalu
         evaluation.read(sum(len(row.config_json) for row in found.values()))
         for block_id, pin in pins.items():
             version = found.get(str(pin.version_id))
-            is_same = version is not None and version.resource_id == block_id and version.digest == pin.digest
-            if version is None or not is_same or not _is_readable(version, lock, by, as_part=as_part):
+            if version is None or version.resource_id != block_id or version.digest != pin.digest:
+                broken.append(block_id)
+                continue
+            block = version.resource
+            is_draft = block_id in lock.terms.draft_blocks and block.active_id != version.version_id
+            right = Right.READ_DRAFTS if is_draft else Right.READ
+            is_granted = as_part and not is_draft
+            if not is_granted and not (by.may(right, block.workspace_id) and by.covers(block_id)):
                 broken.append(block_id)
             else:
                 texts[block_id] = BlockText(version_id=version.version_id, config=version.config)
     if broken:
         raise LockBroken(prompt_blocks=broken)
     return texts
-
-
-def _is_readable(version: PromptBlockVersion, lock: Lock, by: Caller, *, as_part: bool) -> bool:
-    block = version.resource
-    if block.pk in lock.terms.draft_blocks and block.active_id != version.version_id:
-        return by.may(Right.READ_DRAFTS, block.workspace_id) and by.covers(block.pk)
-    return as_part or (by.may(Right.READ, block.workspace_id) and by.covers(block.pk))

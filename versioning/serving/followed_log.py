@@ -98,7 +98,7 @@ class FollowedLog:
         if position is None or position != self._position:
             return None
         # A thread that follows the log further in the meantime changes the position last.
-        return self.reached
+        return self.current_moment
 
     def follow(self) -> Moment | None:
         """Follow the log to its end, and return the current moment.
@@ -110,7 +110,7 @@ class FollowedLog:
         if position is None:
             return None
         if position == self._position:
-            return self.reached
+            return self.current_moment
         with self._lock:
             if self._position is not None and position < self._position:
                 # Another thread has followed the log further in the meantime, or the database was restored.
@@ -119,10 +119,10 @@ class FollowedLog:
                     return None
             if position != self._position:
                 self._take_step(position)
-            return self.reached
+            return self.current_moment
 
     @property
-    def reached(self) -> Moment:
+    def current_moment(self) -> Moment:
         """The moment up to which this process has followed the log; no database access."""
         return Moment(self._step, self._clock())
 
@@ -133,7 +133,7 @@ class FollowedLog:
         has known for longer than these seconds.
         """
         with self._lock:
-            now, after = self.reached, None
+            now, after = self.current_moment, None
             if self._position is not None and position >= self._position:
                 return now
             for step in reversed(self._steps):
@@ -226,7 +226,7 @@ class FollowedValue(Generic[T]):
     def get(self) -> T:
         if connection.in_atomic_block:
             return self._read_now()
-        now, held = self._log.reached, self._held
+        now, held = self._log.current_moment, self._held
         if held is None or not self._log.is_right(held[0], self._dependencies, now):
             held = self._held = now, self._read_now()
         return held[1]
@@ -253,7 +253,7 @@ def consistently(
     if connection.in_atomic_block:
         return read()
     for _ in range(ATTEMPTS):
-        begun = followed.reached
+        begun = followed.current_moment
         try:
             found = read()
         except VersioningError:

@@ -82,7 +82,14 @@ def names_in(model: type[VersionedResource], config: Config) -> Names:
 
 def find_targets(names: Names) -> Targets:
     """Return the stored resources that are named now; one query for each kind of reference."""
-    return {references: _find_named(references, ids) for references, ids in names.items()}
+    targets = {}
+    for references, ids in names.items():
+        target: type[VersionedResource] = references.target
+        rows = _identities(target).get(ids)
+        targets[references] = {
+            target_id: Named(identity, workspace) for target_id, identity, workspace in rows
+        }
+    return targets
 
 
 def named_in(targets: Targets, code: Registry) -> frozenset[Named]:
@@ -124,12 +131,6 @@ def _join_targets(
         identity_now=identity, workspace_now=workspace_id
     ).values_list("version_id", "identity_now", "workspace_now")
     return found
-
-
-def _find_named(references: type[Reference], ids: Collection[str]) -> Mapping[str, Named]:
-    target: type[VersionedResource] = references.target
-    rows = _identities(target).get(ids)
-    return {target_id: Named(identity, workspace_id) for target_id, identity, workspace_id in rows}
 
 
 @cache

@@ -87,7 +87,7 @@ class AgentParts:
         """Why a prompt block is omitted in every context, by id: `missing` or `unpublished`."""
         return {block_id: text for block_id, text in self.texts.items() if isinstance(text, str)}
 
-    def evaluated(self, evaluation: Evaluation) -> ResolvedAgent:
+    def evaluate(self, evaluation: Evaluation) -> ResolvedAgent:
         """Return the served agent; raises `Invalid` if it is too much to read or to evaluate."""
         evaluation.field = "instructions"
         evaluation.read(self.characters)

@@ -51,9 +51,9 @@ class Dependents:
     @cached_property
     def readable(self) -> list[tuple[str, str]]:
         """The (id, name) of all readable agents, sorted by id."""
-        return self.named(self.ids)
+        return self.find_names(self.ids)
 
-    def named(self, ids: Sequence[str]) -> list[tuple[str, str]]:
+    def find_names(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """Return the (id, name) of some agents, in one query; of thousands, a page shows a few."""
         if not ids:
             return []
@@ -161,13 +161,18 @@ def _referring(
         agents = agents.filter(pk__in=found.values("version__resource_id"))
     overrides = () if references.fixed_by_code else unstored
     condition, name = _reference_that_counts(versions, status, caller)
+    others = (agent for agent in code.agents.values() if agent.id != target.pk)
     judged = status if caller.may(Right.READ_DRAFTS, code.workspace_id) else Status.PUBLISHED
     return _Referring(
         rows=agents.exclude(pk__in=[agent.pk for agent in overrides]).filter(condition),
         name=name,
         versions=versions,
         status=status,
-        in_code=_code_dependents(target, code),
+        in_code={
+            agent.id
+            for agent in others
+            if any(target.pk == found for _, found in target.referred_by.find(code_config(agent)))
+        },
         overriding=_overrides_that_refer(target, judged, overrides, versions) if overrides else set(),
     )
 
@@ -236,12 +241,6 @@ def _refers(version: Snapshot, target: VersionedResource) -> bool:
     return any(target.pk == found for _, found in target.referred_by.find(version.config))
 
 
-def _code_dependents(target: VersionedResource, code: Registry) -> set[str]:
-    find = target.referred_by.find
-    others = (agent for agent in code.agents.values() if agent.id != target.pk)
-    return {agent.id for agent in others if any(target.pk == found for _, found in find(code_config(agent)))}
-
-
 MAX_WARNINGS: Final = 1000
 """The maximum number of warnings in the answer to a save."""
 
@@ -275,15 +274,14 @@ def unpublished_blocks(
     callers = {caller.rights: caller for _config, caller, _moving in asked}
     for (_config, caller, _moving), named in zip(asked, references, strict=True):
         wanted[caller.rights].update(target for _field, target in named)
-    published = {rights: _find_published(ids, callers[rights]) for rights, ids in wanted.items() if ids}
+    published = {}
+    for rights, ids in wanted.items():
+        if ids:
+            blocks = PromptBlock.objects.readable_by(callers[rights]).filter(pk__in=ids)
+            pointers = blocks.values_list("pk", "active_version_id")
+            published[rights] = {pk: active is not None for pk, active in pointers}
     for (_config, caller, moving), named in zip(asked, references, strict=True):
         yield _error(named, published.get(caller.rights, {}), moving)
-
-
-def _find_published(ids: Collection[str], caller: Caller) -> Mapping[str, bool]:
-    """Return, for each block that the caller may read, whether it is published."""
-    rows = PromptBlock.objects.readable_by(caller).filter(pk__in=ids)
-    return {pk: active is not None for pk, active in rows.values_list("pk", "active_version_id")}
 
 
 def _error(
@@ -348,7 +346,10 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
     if not references:
         return ()
     wanted = {target for _, target in references}
-    stored = {agent_id for (agent_id,) in _readable_ids(caller, code).get(wanted)}
+    readable = _readable.get(
+        caller, code, None, lambda: ValuesByKeys(Agent.objects.readable_by(caller, code).values_list("pk"))
+    )
+    stored = {agent_id for (agent_id,) in readable.get(wanted)}
     known = stored | (wanted & code.readable_by(caller).keys())
     looping = _leading_back_to(agent_id, known, caller, code)
     notices = []
@@ -361,13 +362,6 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
             message = Message("There is no agent {id!r} that you can read.", id=target)
             notices.append(Notice("unknown_agent", message, field))
     return tuple(notices)
-
-
-def _readable_ids(caller: Caller, code: Registry) -> ValuesByKeys:
-    def compile_query() -> ValuesByKeys:
-        return ValuesByKeys(Agent.objects.readable_by(caller, code).values_list("pk"))
-
-    return _readable.get(caller, code, None, compile_query)
 
 
 def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Registry) -> set[str]:

@@ -32,7 +32,7 @@ class _Attempt:
         self._dependencies: set[Dependency] = set()
         self._is_begun = False
         self._position = 0
-        self._arrived = log.reached
+        self._arrived = log.current_moment
         self._since: Moment | None = None
         """The moment that the replica had reached; None while the answer is made on the primary."""
 
@@ -47,7 +47,7 @@ class _Attempt:
         self._is_begun = True
         position = replica.position()
         since = None if position is None else log.moment_at(position, settings.EDITOR_REPLICA_LAG)
-        self._arrived = log.reached
+        self._arrived = log.current_moment
         if position is not None and since is not None and log.is_right(since, dependencies, self._arrived):
             self._position, self._since = position, since
             log_position.turn_to(replica.ALIAS)

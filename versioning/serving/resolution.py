@@ -233,7 +233,7 @@ class Candidate:
         return is_other and not self.has_grants
 
     @classmethod
-    def stored(cls, resolved: Resolved[Agent]) -> Candidate:
+    def from_resource(cls, resolved: Resolved[Agent]) -> Candidate:
         agent = resolved.resource
         return cls(
             id=agent.pk,

@@ -112,7 +112,7 @@ class Head:
         dot_git = _nearest_dot_git(self.folder)
         if dot_git is None:
             return None
-        repository = self._found(dot_git)
+        repository = self._find_repository(dot_git)
         commit = self._commit(repository, files)
         cut_off = _cut_off(files.look_at(f"{repository.common_dir}/shallow"))
         place = None if commit is None else f"{commit.decode()} {cut_off}"
@@ -120,7 +120,7 @@ class Head:
             self._answer = _Answer(place=place, folder=folder, files=files.seen, looked_around_at=began)
         return place
 
-    def _found(self, dot_git: tuple[str, Identity]) -> _Repository:
+    def _find_repository(self, dot_git: tuple[str, Identity]) -> _Repository:
         """Return the repository of a `.git`, calling the `git` command unless the answer is cached."""
         repository = self._repository
         if (

@@ -131,18 +131,17 @@ def _follow_file(folder: Path, path: str, depth: int, limit: float) -> Iterator[
             raise
         yield touches
         depth -= len(touches)
-        former = _former(folder, touches[-1]) if touches and touches[-1].is_new else None
+        if not touches or not touches[-1].is_new:
+            break
+        words = iter(git.run(folder, *_RENAMES, touches[-1].sha).split(b"\0"))
+        renames = (
+            (os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False)
+        )
+        former = next((old for old, new in renames if new == touches[-1].path), None)
         if former is None:
             break
         top = os.fsdecode(git.run(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
         starts, path = touches[-1].parents, str(Path(top, former))
-
-
-def _former(folder: Path, touch: _Touch) -> str | None:
-    """Return the previous path of the file if the commit renamed it, or None."""
-    words = iter(git.run(folder, *_RENAMES, touch.sha).split(b"\0"))
-    renamed = ((os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False))
-    return next((old for old, new in renamed if new == touch.path), None)
 
 
 def _touches(log: bytes) -> Iterator[_Touch]:
@@ -160,23 +159,19 @@ def _touches(log: bytes) -> Iterator[_Touch]:
         if len(change) != 5 or not path:
             continue
         sha, parents, author_name, seconds, message = (field.decode("utf-8", "replace") for field in fields)
+        is_sane = len(seconds) <= len(str(_LATEST_TIME))
+        moment = min(max(int(seconds or 0), 0), _LATEST_TIME) if is_sane else _LATEST_TIME
         yield _Touch(
             sha=sha,
             parents=tuple(parents.split()),
             author_name=author_name,
-            authored_at=_time(seconds),
+            authored_at=datetime.datetime.fromtimestamp(moment, datetime.UTC),
             message=clip(message, MAX_MESSAGE).strip(),
             blob=change[3].decode(),
             is_file=change[1] in _REGULAR,
             path=path,
             is_new=change[4] == b"A",
         )
-
-
-def _time(seconds: str) -> datetime.datetime:
-    is_sane = len(seconds) <= len(str(_LATEST_TIME))
-    moment = min(max(int(seconds or 0), 0), _LATEST_TIME) if is_sane else _LATEST_TIME
-    return datetime.datetime.fromtimestamp(moment, datetime.UTC)
 
 
 def _contents(objects: subprocess.Popen[bytes], blobs: set[str]) -> dict[str, bytes]:
@@ -256,11 +251,11 @@ class Histories(Generic[V]):
         """
         if self._head_hangs:
             self._in_the_background(_HEAD, self._head)
-            return self._known
+            return self._get_last
         try:
             head = self._head()
         except git.GitTooSlow:
-            return self._known
+            return self._get_last
         return (lambda _path: ()) if head is None else partial(self._at, head)
 
     def fingerprint(self, path: Path) -> Hashable | None:
@@ -292,7 +287,7 @@ class Histories(Generic[V]):
         self._head_hangs = False
         return head
 
-    def _known(self, path: Path) -> tuple[V, ...]:
+    def _get_last(self, path: Path) -> tuple[V, ...]:
         return self._last.get(path, ())
 
     def _at(self, head: str, path: Path) -> tuple[V, ...]:
@@ -304,7 +299,7 @@ class Histories(Generic[V]):
             return self._look(head, path)
         if held is None or not held.is_complete:
             self._in_the_background(path, partial(self._read_on, head, path))
-        return self._known(path) if held is None else held.versions
+        return self._get_last(path) if held is None else held.versions
 
     def _read_on(self, head: str, path: Path) -> None:
         """Read a history with a longer limit; many requests may have asked for it in the meantime."""
@@ -328,7 +323,7 @@ class Histories(Generic[V]):
         (self._slow.add if is_slow else self._slow.discard)(path)
         if found is None:
             self._leave_alone(path, began)
-            return self._known(path)
+            return self._get_last(path)
         read = _Read(versions=self._versions_of(found.commits), is_complete=found.is_complete)
         self._remember(head, path, read)
         if not found.is_complete:

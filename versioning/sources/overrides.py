@@ -185,7 +185,7 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
                 number=number,
                 config=config,
                 digest=digest,
-                changed_fields=OVERRIDE.changed(previous, config),
+                changed_fields=OVERRIDE.list_changes(previous, config),
                 change_message=commit.message,
                 author_name=commit.author_name,
                 created_at=commit.authored_at,
@@ -214,5 +214,5 @@ def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
         config=config,
         created_at=stored.modified_at,
         digest=canonical.digest(config),
-        changed_fields=OVERRIDE.changed({}, config),
+        changed_fields=OVERRIDE.list_changes({}, config),
     )

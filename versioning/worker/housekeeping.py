@@ -87,13 +87,17 @@ def _note_change(editor: Editor, agent: CodeAgent) -> None:
             version = editor.agent.find(agent.id).active if digest else None
             if digest != _digest(editor, agent) or digest == known.digest:
                 return  # it is being written and checked again soon, or another worker has logged it
+        previous_id = known.version_id
+        if previous_id.startswith("file-"):  # it may have been committed in the meantime
+            commits = (commit for commit in editor.files.versions(agent) if commit.digest == known.digest)
+            previous_id = next((commit.version_id for commit in commits), previous_id)
         events.record(
             "agent.published" if digest else "agent.unpublished",
             by=FILE,
             workspace_id=editor.code.workspace_id,
             resource=_target(editor, agent),
             version=version,
-            previous_version_id=_previous_id(editor, agent, known),
+            previous_version_id=previous_id,
             noticedLate=True,
         )
         KnownOverride.objects.note(agent.id, digest, version)
@@ -107,14 +111,6 @@ def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
         return KnownOverride(agent_id=agent.id)
     digest = override_digest(agent, version.config)
     return KnownOverride(agent_id=agent.id, digest=digest, version_id=version.version_id)
-
-
-def _previous_id(editor: Editor, agent: CodeAgent, known: KnownOverride) -> str:
-    """Return the id of the previously published version, which may have been committed in the meantime."""
-    if not known.version_id.startswith("file-"):
-        return known.version_id
-    commits = (commit for commit in editor.files.versions(agent) if commit.digest == known.digest)
-    return next((commit.version_id for commit in commits), known.version_id)
 
 
 def _target(editor: Editor, agent: CodeAgent) -> Target:

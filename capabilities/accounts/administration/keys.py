@@ -51,7 +51,7 @@ class KeyViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """List the keys, newest first, revoked ones included."""
         given = request.query_params
-        found = get_editor().key.listed(by=self.caller)
+        found = get_editor().key.list_keys(by=self.caller)
         if "workspaceId" in given:
             found = found.filter(workspace=given["workspaceId"])
         page = KEY_PAGING.read(given)

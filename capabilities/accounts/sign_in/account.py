@@ -60,7 +60,7 @@ def check_password(request: HttpRequest, given: str) -> str:
         return sentence_about_waiting(error.seconds)
     if not takes_password_of(user) or not user.check_password(given):
         return _("Wrong password.")
-    attempt.succeeded(own)
+    attempt.mark_succeeded(own)
     sessions.confirm(request)
     return ""
 

@@ -185,7 +185,7 @@ def roles_of(rules: Iterable[GroupRule], provider_id: str, groups: Iterable[str]
 @events.transaction()
 def _follow(user: User, workspace_id: str, role: Role | None) -> bool:
     """Create, change or end a membership from the directory; return False if a last admin had to stay."""
-    workspace = Workspace.objects.locked().filter(pk=workspace_id).first()
+    workspace = Workspace.objects.with_lock().filter(pk=workspace_id).first()
     if workspace is None:
         logger.warning(
             "a group gives a role in a workspace that does not exist", extra={"workspace": workspace_id}

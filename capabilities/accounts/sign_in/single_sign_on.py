@@ -233,7 +233,7 @@ class CallbackView(SingleSignOnView):
             answer = HttpResponseRedirect(begun.next)
         else:
             answer = self._confirm(begun, claims)
-        attempt.succeeded()
+        attempt.mark_succeeded()
         return answer
 
     def _take_begun(self) -> Begun:

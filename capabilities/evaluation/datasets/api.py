@@ -84,7 +84,7 @@ class DatasetViewSet(EditorViewSet):
         body = schemas.DatasetCreate.read(request)
         named = {"name": body.pop("name"), "workspace": body.pop("workspaceId", None)}
         dataset = Datasets.current().create(body, **named, by=self.caller)
-        return self.made(dataset, f"datasets/{dataset.pk}")
+        return self.respond_created(dataset, f"datasets/{dataset.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Read a dataset."""
@@ -162,7 +162,7 @@ class ItemViewSet(EditorViewSet):
         [revision] = added.revisions
         if not added.created:
             return Response(self.dump(revision))
-        return self.made(revision, f"datasets/{id}/items/{revision.item_id}")
+        return self.respond_created(revision, f"datasets/{id}/items/{revision.item_id}")
 
     def create_batch(self, request: Request, id: str) -> Response:
         """Add items, all of them or none, as one version."""

@@ -65,7 +65,7 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
         rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
         return rows.filter(all_covered_by(caller, "target_keys"))
 
-    def locked(self) -> Self:
+    def with_lock(self) -> Self:
         """Lock the rows until the end of the transaction."""
         return self.select_for_update(of=("self",), no_key=True)
 

@@ -371,7 +371,7 @@ def changing_dataset(dataset_id: str, by: Caller) -> Iterator[Dataset]:
     about publishing.
     """
     with events.transaction():
-        dataset = _find_among(Dataset.objects.locked(), dataset_id, by, Right.SAVE)
+        dataset = _find_among(Dataset.objects.with_lock(), dataset_id, by, Right.SAVE)
         if right_to_change(dataset) is Right.PUBLISH:
             by.require_publish(dataset.workspace_id)
         yield dataset

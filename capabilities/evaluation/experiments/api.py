@@ -123,7 +123,7 @@ class ExperimentViewSet(EditorViewSet):
         if not started.is_new:
             return self._answer(started.experiment)
         name = quote(started.experiment.public_id, safe="")
-        return self.made(started.experiment, f"datasets/{id}/experiments/{name}")
+        return self.respond_created(started.experiment, f"datasets/{id}/experiments/{name}")
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:
         """Read an experiment."""
@@ -247,7 +247,7 @@ class ResultViewSet(EditorViewSet):
         """Store the result of an item and an attempt, replacing an earlier one."""
         given = schemas.ResultCreate.read(request)
         made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
-        return self.made(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
+        return self.respond_created(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
 
     @waits_for_models
     def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:
@@ -372,7 +372,7 @@ class ScoreViewSet(EditorViewSet):
         """Store a score."""
         given = schemas.ScoreCreate.read(request)
         made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
-        return self.made(made, f"scores/run/{quote(given['score']['runId'], safe='')}")
+        return self.respond_created(made, f"scores/run/{quote(given['score']['runId'], safe='')}")
 
     def of_run(self, request: Request, run: str) -> Response:
         """List the scores of a run or of an experiment, newest first."""
@@ -422,4 +422,4 @@ class LabelViewSet(EditorViewSet):
     def create(self, request: Request) -> Response:
         """Label a result, replacing the caller's earlier label with this name."""
         made = Experiments.add_label(schemas.ResultLabelCreate.read(request), by=self.caller)
-        return self.made(made, f"labels?itemId={made.item_id}")
+        return self.respond_created(made, f"labels?itemId={made.item_id}")

@@ -114,7 +114,7 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         rows = self.filter(models.Q(pk=experiment_id) | begins("pk", models.Value(f"{experiment_id}\n")))
         return list(rows.order_by().values_list("pk", flat=True))
 
-    def locked(self) -> Self:
+    def with_lock(self) -> Self:
         """Lock the rows until the end of the transaction, in a fixed order."""
         return self.select_for_update(of=("self",), no_key=True).order_by("pk")
 

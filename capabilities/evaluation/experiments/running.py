@@ -300,7 +300,7 @@ def _run(cell: Cell, stop: Stop) -> None:
     outcome = find_exceeded_limit(experiment, timezone.now())
     if outcome:
         with events.transaction():  # running cells may finish
-            locked = Experiment.objects.locked().filter(pk=cell.experiment_id, outcome="").first()
+            locked = Experiment.objects.with_lock().filter(pk=cell.experiment_id, outcome="").first()
             if locked is not None:
                 cell.release()
                 results.stop(locked, outcome, APPLICATION, waits=True)
@@ -417,7 +417,7 @@ def record(
     """Record the result of a leased cell with its scores; raises `LeaseLost`."""
     scores = list(scores)
     with events.transaction():
-        experiment = Experiment.objects.locked().filter(pk=experiment_id).first()
+        experiment = Experiment.objects.with_lock().filter(pk=experiment_id).first()
         if experiment is None:
             raise LeaseLost
         before = results.counted_as(cell)

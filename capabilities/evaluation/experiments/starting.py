@@ -177,10 +177,10 @@ def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any]
         lock = selected
         if not lock.keys() >= OWN_MEMBERS:
             raise Invalid.field("lock", Message("is not a lock"))
-        if agent_id not in editor.opened(SentLock.parse(lock, "lock")).agents:
+        if agent_id not in editor.open_lock(SentLock.parse(lock, "lock")).agents:
             raise Invalid.field("lock", Message("does not contain the agent {id!r}", id=agent_id))
     sent = SentLock.parse(lock, "lock")
-    opened = editor.opened(sent)
+    opened = editor.open_lock(sent)
     served = editor.serve_locked(agent_id, opened, context={}, by=by, as_part=False, is_called=True)
     version_id = opened.agents[agent_id].version_id or ""
     scorer_ids: Sequence[str] = ()

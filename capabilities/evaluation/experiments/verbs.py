@@ -122,7 +122,7 @@ def only_key(experiment_id: str, by: Caller) -> str:
 def changing_experiment(experiment_id: str, dataset_id: str | None, by: Who) -> Iterator[Experiment]:
     """Lock an experiment for a transaction; the caller may save in its workspace."""
     with events.transaction():
-        yield find_among(Experiment.objects.locked(), experiment_id, dataset_id, caller_of(by), Right.SAVE)
+        yield find_among(Experiment.objects.with_lock(), experiment_id, dataset_id, caller_of(by), Right.SAVE)
 
 
 @retry_on_conflict
@@ -269,7 +269,7 @@ def submit_result(
 
 def open_experiment(experiment_id: str, dataset_id: str | None, by: Caller) -> Experiment:
     """Lock an experiment that no worker runs and that has not ended; raises `Conflict` for others."""
-    experiment = find_among(Experiment.objects.locked(), experiment_id, dataset_id, by, Right.SAVE)
+    experiment = find_among(Experiment.objects.with_lock(), experiment_id, dataset_id, by, Right.SAVE)
     if experiment.is_started:
         message = Message("Workers run this experiment; only one made with start: false takes results.")
         raise Conflict(message, code="experiment_started")
@@ -504,7 +504,7 @@ def add_label(given: Mapping[str, Any], *, dataset_id: str | None = None, by: Wh
     """
     caller = caller_of(by)
     with events.transaction():
-        rows = Experiment.objects.locked()
+        rows = Experiment.objects.with_lock()
         experiment = find_among(rows, given["experimentId"], dataset_id, caller, Right.SAVE)
         about = {"experiment": experiment, "item_id": given["itemId"], "attempt": given.get("attempt", 0)}
         if not is_uuid(given["itemId"]) or not Cell.objects.over().filter(**about).exists():
@@ -599,7 +599,7 @@ def add_score(given: Mapping[str, Any], *, workspace: str | None = None, by: Who
     with events.transaction():
         experiments = Experiment.objects.readable_by(replace(caller, id_prefix=""))
         key = only_key(given["runId"], replace(caller, id_prefix=""))
-        experiment = experiments.locked().filter(pk=key).first()
+        experiment = experiments.with_lock().filter(pk=key).first()
         if experiment is not None:
             if not Experiment.objects.readable_by(caller).filter(pk=experiment.pk).exists():
                 raise NotFound

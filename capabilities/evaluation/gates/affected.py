@@ -41,7 +41,7 @@ from versioning.models import (
     VersionedResource,
     Visibility,
 )
-from versioning.models.guarded import unguarded
+from versioning.models.guarded import unguard
 from versioning.models.sealed_keys import LockKey
 from versioning.models.versioned import find_model
 from versioning.serving import choice
@@ -312,10 +312,10 @@ class Move:
         if self.visibility is None and not grants:
             yield
             return
-        LockKey.opened()  # the first lock of an installation makes it, and it would be lost with the block
+        LockKey.load_key()  # the first lock of an installation makes it, and it would be lost with the block
         with transaction.atomic():
             if self.visibility is not None:
-                rows: Any = unguarded(type(self.resource)._default_manager.filter(pk=self.resource.pk))
+                rows: Any = unguard(type(self.resource)._default_manager.filter(pk=self.resource.pk))
                 rows.update(visibility=self.visibility)
             if self.publishes is not None:
                 store_grants(self.publishes.version, grants)

@@ -277,7 +277,7 @@ class GateViewSet(EditorViewSet):
             raise Invalid.field("resource.kind", Message("must be an agent"))
         agent_id = None if resource is None else resource["id"]
         made = Gates.current().create(fields, agent_id=agent_id, workspace=workspace, by=self.caller)
-        return self.made(made, f"gates/{made.pk}")
+        return self.respond_created(made, f"gates/{made.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Read a gate."""

@@ -320,7 +320,7 @@ def judge_request(request: GateRequest) -> Iterator[Judgement]:
     concerned = concerned_by(move)
     gates = Gate.objects.asking(concerned).select_related("dataset")
     if request.for_update:
-        gates = gates.locked()
+        gates = gates.with_lock()
     memory: dict[Any, Any] = {}
     present = {gate.pk: Present(gate, memory) for gate in gates}
     for agent in concerned:

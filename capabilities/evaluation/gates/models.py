@@ -110,10 +110,10 @@ class GateQuerySet(models.QuerySet["Gate"]):
         return self.filter(contains(F("scorer_keys"), Value(f"\n{scorer_id}\n")))
 
     def in_turn(self) -> Self:
-        """Lock only the rows, as `locked` does, so that judgements of future live states do not overlap."""
+        """Lock only the rows, as `with_lock` does, so that judgements of live states do not overlap."""
         return self.select_for_update(no_key=True).order_by("pk").only("pk")
 
-    def locked(self) -> Self:
+    def with_lock(self) -> Self:
         """Lock the rows and their datasets until the end of the transaction, in a fixed order."""
         return self.select_related("dataset").select_for_update(of=("self", "dataset"), no_key=True)
 

@@ -266,7 +266,7 @@ def change_gate(gates: Verbs, gate_id: str, changes: Mapping[str, Any], *, by: W
     """Change the given fields; see `create_gate`."""
     caller = caller_of(by)
     with events.transaction():
-        gate = _find_among(Gate.objects.locked(), gate_id, caller)
+        gate = _find_among(Gate.objects.with_lock(), gate_id, caller)
         _require(gate, caller)
         before = _fields(gate)
         _set(gates.editor, gate, changes, caller)
@@ -284,7 +284,7 @@ def delete_gate(gate_id: str, *, by: Who = APPLICATION) -> None:
     """Delete a gate."""
     caller = caller_of(by)
     with events.transaction():
-        gate = _find_among(Gate.objects.locked(), gate_id, caller)
+        gate = _find_among(Gate.objects.with_lock(), gate_id, caller)
         _require(gate, caller)
         gate.record("deleted", caller)
         gate.delete()

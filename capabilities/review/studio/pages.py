@@ -149,7 +149,7 @@ class AskPage(VersionFormPage):
     ) -> HttpResponse:
         version, live = self.version, self.stored.active
         schema = self.collection.schema_of(self.resource_id)
-        changed = schema.changed(live.config, version.config) if live else ()
+        changed = schema.list_changes(live.config, version.config) if live else ()
         return self.page(
             "review/ask.html",
             title=_("Ask for a review of %(version)s") % {"version": reference_to(version)},

@@ -183,7 +183,7 @@ def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Pa
         before = find_version_if_stored(shown.resource, record.base_version_id)
         changed: list[str] = []
         if version is not None and before is not None:
-            changed = list(shown.kind.schema.changed(before.config, version.config))
+            changed = list(shown.kind.schema.list_changes(before.config, version.config))
         field = changed[0] if len(changed) == 1 and changed[0] in shown.fields else ""
         by_field.setdefault(field, []).append({"verdict": verdict, "version": version})
     address = review_url(record.resource_kind, record.resource_id, record.id)

@@ -49,7 +49,7 @@ class Command(BaseCommand):
             with suppress(OSError, ValueError):  # there may be no key in the file yet
                 stored = key_file.read_text(encoding="ascii").strip()
                 secret = stored if KEY.fullmatch(stored) else ""
-        known = ApiKey.objects.named(secret) if secret else None
+        known = ApiKey.objects.find_by_secret_or_prefix(secret) if secret else None
         is_kept = known is not None and known.usable and known.owner == user and known.name == KEY_NAME
         if known is not None and not is_kept:
             if settings.EDITOR_DEMO_KEY:

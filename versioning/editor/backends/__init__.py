@@ -29,7 +29,7 @@ class Backend(Protocol[R]):
         With a `label`, the result includes resources that the caller can read only in that label's version.
         """
 
-    def unstored(self, by: Caller) -> Sequence[R]:
+    def list_unstored(self, by: Caller) -> Sequence[R]:
         """Return, by id, the readable resources whose content does not come from a row."""
 
     def find(
@@ -56,7 +56,7 @@ class Backend(Protocol[R]):
     def creating(self, resource_id: str) -> AbstractContextManager[Finish[R]]:
         """Open the transaction that inserts a resource; yields a function to call last with the resource."""
 
-    def locked(
+    def lock_resource(
         self, resource_id: str, by: Caller, *, for_deletion: bool = False
     ) -> AbstractContextManager[R]:
         """Lock a resource that the caller may read for one transaction; raises `NotFound`."""

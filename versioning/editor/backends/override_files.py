@@ -51,11 +51,11 @@ class OverrideRecords:
         if file is None and not commits and (row is None or not row.is_stored):
             return None
         if row is None:
-            row = self._unstored(agent, [*filter(None, [file]), *commits])
+            row = self._make_unstored(agent, [*filter(None, [file]), *commits])
         row.pointers = self._pointers(agent, row, file, commits)
         return row
 
-    def _unstored(self, agent: CodeAgent, snapshots: Sequence[Snapshot]) -> Agent:
+    def _make_unstored(self, agent: CodeAgent, snapshots: Sequence[Snapshot]) -> Agent:
         return Agent(
             id=agent.id,
             workspace_id=self.workspace_id,
@@ -74,7 +74,7 @@ class OverrideRecords:
             return VersionPointers(
                 active=None, latest=newest, base=newest, from_git=commits, gone=own is None
             )
-        active = self._published(agent, row, file, commits)
+        active = self._find_published(agent, row, file, commits)
         at = partial(VersionPointers, active=active, from_git=commits, file=file)
         if own is None:
             return at(latest=active, base=active)
@@ -84,7 +84,7 @@ class OverrideRecords:
             return at(latest=active, base=active)
         return at(latest=own, base=own)
 
-    def _published(
+    def _find_published(
         self, agent: CodeAgent, row: Agent, file: FileVersion, commits: Sequence[Snapshot]
     ) -> Snapshot:
         """Return the newest version with the same configuration as the file, otherwise the file itself."""
@@ -140,7 +140,7 @@ class OverrideFiles:
         rows = self.rows.readable(by, label=label)
         return rows.exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
 
-    def unstored(self, by: Caller) -> Sequence[Agent]:
+    def list_unstored(self, by: Caller) -> Sequence[Agent]:
         """Return the overrides that the caller may read, by id, in one query."""
         rows = self._override_rows.in_bulk(list(self.code.agents))
         commits_of = self.source.at_head()
@@ -188,36 +188,38 @@ class OverrideFiles:
             yield lambda made: self._write_file(undo, agent, made, None, content)
 
     @contextmanager
-    def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:
+    def lock_resource(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:
         """Lock an agent; the file of an override is read again after locking."""
         agent = self.code.get(resource_id)
         with ExitStack() as undo, events.transaction():
-            resource = self._locked(resource_id, agent, by, for_deletion=for_deletion)
+            resource = self._find_and_lock(resource_id, agent, by, for_deletion=for_deletion)
             before = resource.active_id
             content = self.source.files.content(resource_id) if agent else None
             yield resource
             self._write_file(undo, agent, resource, before, content)
 
-    def _locked(self, resource_id: str, agent: CodeAgent | None, by: Caller, *, for_deletion: bool) -> Agent:
+    def _find_and_lock(
+        self, resource_id: str, agent: CodeAgent | None, by: Caller, *, for_deletion: bool
+    ) -> Agent:
         if agent is None:
             return self.rows.lock(resource_id, by, for_deletion=for_deletion)
-        row = self._locked_row(resource_id, for_deletion=for_deletion)
+        row = self._lock_row(resource_id, for_deletion=for_deletion)
         override = self.records.record(agent, row)
         if override is None or not self._is_readable(override, by):
-            return find_row(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+            return find_row(self.readable(by).with_lock(for_deletion=for_deletion), resource_id)
         if not override.is_stored and self.rows.all.filter(pk=resource_id).exists():
             raise IdTaken(Message("The id {id!r} is taken by an agent of another workspace.", id=resource_id))
         return override
 
-    def _locked_row(self, agent_id: str, *, for_deletion: bool) -> Agent | None:
-        rows = self.rows.all.locked(for_deletion=for_deletion).filter(
+    def _lock_row(self, agent_id: str, *, for_deletion: bool) -> Agent | None:
+        rows = self.rows.all.with_lock(for_deletion=for_deletion).filter(
             pk=agent_id, workspace=self.code.workspace_id
         )
         row = rows.first()
         if row is None:
             # If two people make the first draft at the same time, the second waits here and then finds the
             # row.
-            Workspace.objects.locked().get(pk=self.code.workspace_id)
+            Workspace.objects.with_lock().get(pk=self.code.workspace_id)
             row = rows.first()
         return row
 
@@ -254,7 +256,7 @@ class OverrideFiles:
         self.rows.store(resource)
 
     def set_active(self, resource: Agent, version: Snapshot | None, by: Caller) -> None:
-        """Move the row's pointer; `locked` writes the file. The row keeps content held only by the file."""
+        """Move the row's pointer; `lock_resource` writes the file. The row keeps the content of a file."""
         if self.code.overridden_by(resource.pk, resource.workspace_id) is None:
             self.rows.set_active(resource, version, by)
             return
@@ -291,7 +293,7 @@ class OverrideFiles:
         """Save the content of the file as an earlier version of the row if it would otherwise be lost."""
         latest_id = resource.latest_version_id if resource.is_stored else None
         before = resource.latest_version.config if resource.is_stored else {}
-        changed = resource.kind.schema.changed(before, snapshot.config)
+        changed = resource.kind.schema.list_changes(before, snapshot.config)
         version = resource.append(
             snapshot.config,
             message=COPY_MESSAGE,

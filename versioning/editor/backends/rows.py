@@ -47,7 +47,7 @@ class Rows(Generic[R]):
         """Return the rows that the caller may read."""
         return self.all.readable_by(by, self.code, label=label).select_related("author")
 
-    def unstored(self, by: Caller) -> Sequence[R]:
+    def list_unstored(self, by: Caller) -> Sequence[R]:
         """Return nothing: every resource has a row."""
         return ()
 
@@ -83,7 +83,7 @@ class Rows(Generic[R]):
             yield lambda _resource: None
 
     @contextmanager
-    def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[R]:
+    def lock_resource(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[R]:
         """Lock the row for this transaction; raises `NotFound`."""
         with events.transaction():
             yield self.lock(resource_id, by, for_deletion=for_deletion)
@@ -97,13 +97,13 @@ class Rows(Generic[R]):
         """
         query = self._locks.get(for_deletion)
         if query is None:
-            rows = self.all.locked(for_deletion=for_deletion).select_related("author", "latest_version")
+            rows = self.all.with_lock(for_deletion=for_deletion).select_related("author", "latest_version")
             query = self._locks[for_deletion] = OneByKey(rows.defer("latest_version__search_text"))
         with suppress(NotFound):
             resource = find_row(query, resource_id)
             if by.may(Right.READ_DRAFTS, resource.workspace_id) and by.covers(resource_id):
                 return resource
-        return find_row(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+        return find_row(self.readable(by).with_lock(for_deletion=for_deletion), resource_id)
 
     def store(self, resource: R) -> None:
         """Save the row, with the entries of the log."""

@@ -120,7 +120,7 @@ class Catalog:
             return []
         possible = [resource_id for resource_id in ids if valid_ids.problem(resource_id) is None]
         resources = self.rows_by_keys(possible)
-        resources += [agent for agent in self.collection.unstored(by=self.caller) if agent.pk in ids]
+        resources += [agent for agent in self.collection.list_unstored(by=self.caller) if agent.pk in ids]
         return [(resource, self._entry(resource)) for resource in resources]
 
     def rows_by_keys(self, ids: AnyCollection[str]) -> list[Any]:
@@ -133,7 +133,7 @@ class Catalog:
         code = self.in_code.get(resource.pk) if resource.workspace_id == self.home else None
         return make_entry(resource, code, self.caller, labels)
 
-    def stored(self) -> VersionedQuerySet[Any]:
+    def stored_rows(self) -> VersionedQuerySet[Any]:
         """Return the rows that do not override a code-defined agent."""
         if not self.collection.kind.in_code:
             return self.rows
@@ -141,20 +141,17 @@ class Catalog:
 
     def defined_in_code(self, wanted: Wanted) -> list[Entry]:
         """Return the code-defined agents that match the filter, each with its override, by id."""
-        return [hit.entry for hit in self.unstored() if wanted.matches(hit, self.viewer)]
-
-    def unstored(self) -> list[Unstored]:
-        """Return the code-defined agents that the caller may read, each with its override, by id."""
-        return self._unstored
+        return [hit.entry for hit in self.unstored_agents if wanted.matches(hit, self.viewer)]
 
     @cached_property
-    def _unstored(self) -> list[Unstored]:
+    def unstored_agents(self) -> list[Unstored]:
+        """The code-defined agents that the caller may read, each with its override, by id."""
         agents = self.in_code
         if not agents:
             return []
         rows = self.collection.list(by=self.caller).filter(pk__in=agents, workspace_id=self.home)
         rows = rows.select_related("active_version__author", "latest_version__author")
-        overrides = [*rows, *self.collection.unstored(by=self.caller)]
+        overrides = [*rows, *self.collection.list_unstored(by=self.caller)]
         entries = {entry.id: entry for entry in self.entries(overrides)}
         by_id = {override.pk: override for override in overrides}
         for agent_id, agent in agents.items():
@@ -179,7 +176,7 @@ class Found(Sequence[Entry]):
         self._in_code = catalog.defined_in_code(wanted)
         self._cache = cache if wanted.follows_log else None
         self._question = "list", *catalog.question, order, wanted.question
-        self._rows = wanted.narrow(catalog.stored(), catalog.viewer)
+        self._rows = wanted.narrow(catalog.stored_rows(), catalog.viewer)
         """The rows to count, without the versions that only the order by name needs."""
         is_by_name = order.removeprefix("-") == NAME
         ordered = self._rows
@@ -196,7 +193,11 @@ class Found(Sequence[Entry]):
         """Return the entries of a slice."""
         start, stop = part.start or 0, part.stop
         skipped = len(self._in_code)
-        ids = self._ids_between(max(start - skipped, 0), max(stop - skipped, 0))
+        first, last = max(start - skipped, 0), max(stop - skipped, 0)
+        read = partial(keys_between, self._keys, first, last, self._count)
+        ids = list(
+            self._get_or_make((first, last), lambda: self._all[first:last] if self._is_dear else read())
+        )
         # Query again without the filter: the content must be readable for the caller now.
         by_id = {row.pk: row for row in self._catalog.rows_by_keys(ids)}
         rows = [by_id[pk] for pk in ids if pk in by_id]
@@ -205,25 +206,18 @@ class Found(Sequence[Entry]):
     @cached_property
     def _count(self) -> int:
         """The number of matching rows."""
-        return int(self._remembered((), lambda: len(self._all) if self._is_dear else self._rows.count()))
+        return int(self._get_or_make((), lambda: len(self._all) if self._is_dear else self._rows.count()))
 
     @cached_property
     def _all(self) -> list[str]:
         """All ids, read once, so that neither the count nor a slice searches the versions again."""
         return list(self._keys)
 
-    def _ids_between(self, first: int, last: int) -> list[str]:
-        """Return a range of ids."""
-        if self._is_dear:
-            return list(self._remembered((first, last), lambda: self._all[first:last]))
-        make = partial(keys_between, self._keys, first, last, self._count)
-        return list(self._remembered((first, last), make))
-
-    def _remembered(self, part: tuple[int, ...], make: Callable[[], Any]) -> Any:
+    def _get_or_make(self, part: tuple[int, ...], make: Callable[[], Any]) -> Any:
         if self._cache is None:
             return make()
         anything = self._catalog.collection.kind.slug, None
-        return self._cache.remembered((*self._question, part), anything, make)
+        return self._cache.get_or_make((*self._question, part), anything, make)
 
 
 def slice_rows(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
@@ -301,18 +295,19 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     than the rest of a page. Saving a draft changes only the authors.
     """
     kind = catalog.collection.kind
-    held: Plain = cache.remembered(
+    held: Plain = cache.get_or_make(
         ("overview", *catalog.question), all_but_drafts(kind.slug), lambda: _summarize_rows(catalog)
     )
     workspaces, visibilities, labels, tags, folders = held
-    authors: list[str] = cache.remembered(
+    authors: list[str] = cache.get_or_make(
         ("authors", *catalog.question), (kind.slug, None), lambda: _authors(catalog)
     )
     unstored = catalog.defined_in_code(Wanted())
+    names = (entry.version.author_name for entry in unstored if entry.version is not None)
     return Overview(
         workspaces=Counter(workspaces) + Counter(entry.workspace_id for entry in unstored),
         visibilities=sorted({*visibilities, *filter(None, (entry.visibility for entry in unstored))}),
-        authors=sorted({*authors, *_author_names(unstored)}),
+        authors=sorted({*authors, *filter(None, names)}),
         labels=sorted({*labels, *(label for entry in unstored for label in entry.labels)}),
         tags=dict(sorted((Counter(tags) + Counter(tag for entry in unstored for tag in entry.tags)).items())),
         folders=dict(sorted((Counter(folders) + _count_folders(entry.id for entry in unstored)).items())),
@@ -320,7 +315,7 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
 
 
 def _rows(catalog: Catalog) -> QuerySet[Any, Any]:
-    return catalog.stored().select_related(None).defer(None).order_by()
+    return catalog.stored_rows().select_related(None).defer(None).order_by()
 
 
 def _drafts(catalog: Catalog) -> Q:
@@ -352,11 +347,6 @@ def _authors(catalog: Catalog) -> list[str]:
         names = rows.filter(readable).values_list(username_lookup(f"{version}__author"), flat=True).distinct()
         found.update(name for name in names[:MAX_NAMES] if name)
     return sorted(found, key=collation_key)
-
-
-def _author_names(entries: Iterable[Entry]) -> Iterable[str]:
-    names = (entry.version.author_name for entry in entries if entry.version is not None)
-    return filter(None, names)
 
 
 def _count_folders(ids: Iterable[str]) -> Counter[str]:
@@ -394,12 +384,12 @@ def suggestions(
 
     sought = caseless(text)
 
-    def called(matches: Callable[[Any, Any], Q]) -> Q:
+    def make_condition(matches: Callable[[Any, Any], Q]) -> Q:
         return matches(Caseless("pk"), Value(sought)) | name_condition(text, catalog.viewer, matches)
 
-    rank = Case(When(called(equals), then=0), When(called(begins), then=1), default=2)
+    rank = Case(When(make_condition(equals), then=0), When(make_condition(begins), then=1), default=2)
     there = Q() if workspace_id is None else Q(workspace_id=workspace_id)
-    stored = _suggest_stored(catalog, called(contains) & there, limit, *([rank] if text else []))
+    stored = _suggest_stored(catalog, make_condition(contains) & there, limit, *([rank] if text else []))
     is_home = workspace_id in {None, catalog.home}
     in_code = _in_code(catalog, lambda one: is_home and sought in caseless(f"{one.id}\n{one.name}"))
     return sorted([*in_code, *stored], key=lambda one: _rank(one, sought))[:limit]
@@ -421,7 +411,7 @@ def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Sugg
 
 
 def _suggest_stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> list[Suggestion]:
-    rows: Any = catalog.stored().filter(condition).order_by(*rank, "pk")
+    rows: Any = catalog.stored_rows().filter(condition).order_by(*rank, "pk")
     entries = [make_entry(row, None, catalog.caller) for row in rows[:limit]]
     return [_of(entry) for entry in entries]
 

@@ -71,11 +71,30 @@ def make_entry(
     version: Snapshot | None = resource.current if drafts else resource.active
     if code is not None and resource.is_taken_down and resource.active is None:
         version = None  # the override was unpublished, and the code is live
+    name = resource.pk
+    if code is not None:
+        name = code.name
+    elif version is not None:
+        # A row has the name in its own column, so a list need not read whole configurations.
+        column: str | None = getattr(version, "name", None)
+        name = (version.config.get("name") if column is None else column) or name
+    if resource.active_id is None and code is None:
+        was_live = resource.was_ever_published
+        state = ResourceState.UNPUBLISHED if was_live else ResourceState.NEVER_PUBLISHED
+    else:
+        # Without an active override the code itself is live, and later saves are unpublished changes.
+        state = ResourceState.CHANGED if drafts and resource.waits else ResourceState.PUBLISHED
+    if code is None:
+        origin = Origin.STORED
+    elif resource.active_id is None:
+        origin = Origin.CODE
+    else:
+        origin = Origin.OVERRIDE if resource.pointers is None else Origin.GIT
     return Entry(
         id=resource.pk,
-        name=code.name if code else _visible_name(version) or resource.pk,
-        state=_derive_state(resource, code, drafts=drafts),
-        origin=_derive_origin(resource, code),
+        name=name,
+        state=state,
+        origin=origin,
         workspace_id=resource.workspace_id,
         visibility=code.visibility if code else getattr(resource, "visibility", None),
         version=version,
@@ -104,22 +123,6 @@ def reads_drafts(caller: Caller, resource: VersionedResource) -> bool:
     return caller.may(Right.READ_DRAFTS, resource.workspace_id)
 
 
-def _derive_state(resource: VersionedResource, code: CodeAgent | None, *, drafts: bool) -> ResourceState:
-    if resource.active_id is None and code is None:
-        was_live = resource.was_ever_published
-        return ResourceState.UNPUBLISHED if was_live else ResourceState.NEVER_PUBLISHED
-    # Without an active override the code itself is live, and later saves are unpublished changes.
-    return ResourceState.CHANGED if drafts and resource.waits else ResourceState.PUBLISHED
-
-
-def _derive_origin(resource: VersionedResource, code: CodeAgent | None) -> Origin:
-    if code is None:
-        return Origin.STORED
-    if resource.active_id is None:
-        return Origin.CODE
-    return Origin.OVERRIDE if resource.pointers is None else Origin.GIT
-
-
 def _visible_excerpt(version: Snapshot | None, code: CodeAgent | None, text_field: str) -> str:
     if code is not None:
         return make_excerpt(merged_config(code, version.config) if version else code_config(code), text_field)
@@ -128,11 +131,3 @@ def _visible_excerpt(version: Snapshot | None, code: CodeAgent | None, text_fiel
     # As with the name: lists read it from a column of the row.
     excerpt: str | None = getattr(version, "excerpt", None)
     return make_excerpt(version.config, text_field) if excerpt is None else excerpt
-
-
-def _visible_name(version: Snapshot | None) -> str:
-    if version is None:
-        return ""
-    # A row has the name in its own column, so a list need not read whole configurations.
-    name: str | None = getattr(version, "name", None)
-    return version.config.get("name", "") if name is None else name

@@ -67,13 +67,13 @@ class Wanted(dict[str, Any]):
     def narrow(self, resources: VersionedQuerySet[Any], viewer: Viewer) -> QuerySet[Any]:
         """Return the rows that match; content that the viewer may not read never matches."""
         rows: QuerySet[Any] = resources
-        for criterion, value in self._given:
+        for criterion, value in self._criteria:
             rows = criterion.narrow(rows, value, viewer)
         return rows
 
     def matches(self, found: Unstored, viewer: Viewer) -> bool:
         """Return whether a code-defined agent matches."""
-        return all(criterion.holds(found, value, viewer) for criterion, value in self._given)
+        return all(criterion.holds(found, value, viewer) for criterion, value in self._criteria)
 
     @property
     def follows_log(self) -> bool:
@@ -86,7 +86,7 @@ class Wanted(dict[str, Any]):
         return canonical.dump({name: value for name, value in self.items() if value})
 
     @property
-    def _given(self) -> Iterator[tuple[Criterion[Any], Any]]:
+    def _criteria(self) -> Iterator[tuple[Criterion[Any], Any]]:
         declared = (filter_ for filter_ in _registered if self.get(filter_.field))
         return ((filter_.criterion, self[filter_.field]) for filter_ in declared)
 

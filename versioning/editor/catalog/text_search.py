@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db.models import Count, F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact
-from editor_client.shared.configurations import Searchable, searchable
+from editor_client.shared.configurations import searchable
 from editor_client.shared.text_keys import caseless
 
 from versioning.domain import text_search
@@ -93,7 +93,7 @@ class Results(ABC):
     @cached_property
     def count(self) -> int:
         """The number of results."""
-        return len(self.seen) + self._row_count
+        return len(self.direct_matches) + self._row_count
 
     def first(self, limit: int) -> list[Found]:
         """Return the first results, unordered: at least the requested number, if there are that many."""
@@ -104,22 +104,26 @@ class Results(ABC):
             rows = self._rows(place).order_by("-seen_at", "pk").values_list("seen_at", "pk")
             for at, pk in rows[: 2 * (limit + len(found))]:
                 found.setdefault(pk, Found(place, at, pk))
-        return [*(hit.found for hit in self.seen.values()), *found.values()]
+        return [*(hit.found for hit in self.direct_matches.values()), *found.values()]
 
     @cached_property
     def _row_count(self) -> int:
         return self._rows(Place.ANYWHERE).aggregate(found=Count("pk", distinct=True))["found"] or 0
 
     @cached_property
-    def seen(self) -> Mapping[str, Seen]:
+    def direct_matches(self) -> Mapping[str, Seen]:
         """The matches that were found without a search query, by id."""
         return {hit.entry.id: hit for hit in self._look_through()}
 
     def hits(self, shown: Sequence[Found]) -> Mapping[str, Hit]:
         """Return the hits of a page, by id."""
-        ids = [place.resource_id for place in shown if place.resource_id not in self.seen]
+        ids = [place.resource_id for place in shown if place.resource_id not in self.direct_matches]
         places = {place.resource_id: place.place for place in shown}
-        seen = [self.seen[place.resource_id] for place in shown if place.resource_id in self.seen]
+        seen = [
+            self.direct_matches[place.resource_id]
+            for place in shown
+            if place.resource_id in self.direct_matches
+        ]
         hits = [self._hit(hit.entry, hit.version, hit.config, hit.found.place) for hit in seen]
         rows = list(self.catalog.rows.filter(pk__in=ids)) if ids else []
         versions = self._versions(rows) if rows else {}
@@ -194,7 +198,7 @@ class WordResults(Results):
 
     def _look_through(self) -> Iterator[Seen]:
         """Yield matches in code-defined agents, and in rows whose index entry is missing or outdated."""
-        for unstored in self.catalog.unstored():
+        for unstored in self.catalog.unstored_agents:
             for config in unstored.configs:
                 place = _lines_of_code(searchable(unstored.entry.id, config, self.kind.text_field)).place_of(
                     self.query
@@ -203,7 +207,7 @@ class WordResults(Results):
                     yield _seen_in_code(unstored, config, place)
         if not self.behind:
             return
-        stored = self.catalog.stored().filter(pk__in=self.behind)
+        stored = self.catalog.stored_rows().filter(pk__in=self.behind)
         rows = list(stored.defer(None).select_related("active_version__author", "latest_version__author"))
         for row, entry in zip(rows, self.catalog.entries(rows), strict=True):
             found = self._found_in(row, entry)
@@ -224,13 +228,13 @@ class WordResults(Results):
         is_read = _pointer_condition("active_version_id") | self.catalog.viewer.drafts & _pointer_condition(
             "latest_version_id"
         )
-        found = text_index().found(self.documents, self.query, place)
-        rows = self.catalog.stored().order_by().filter(is_read, documents__pk__in=found)
+        found = text_index().search(self.documents, self.query, place)
+        rows = self.catalog.stored_rows().order_by().filter(is_read, documents__pk__in=found)
         return rows.exclude(pk__in=self.behind) if self.behind else rows
 
     def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
         documents: Any = self.documents._default_manager.filter(version_id__in=version_ids)
-        found = text_index().found(self.documents, self.query)
+        found = text_index().search(self.documents, self.query)
         return set(documents.filter(pk__in=found).values_list("version_id", flat=True))
 
 
@@ -242,12 +246,12 @@ class InsideResults(Results):
 
     def _look_through(self) -> Iterator[Seen]:
         """Yield matches in code-defined agents."""
-        for unstored in self.catalog.unstored() if self.query.pieces else ():
+        for unstored in self.catalog.unstored_agents if self.query.pieces else ():
             if all(TEXT.holds(unstored, part, self.catalog.viewer) for part in self.query.pieces):
                 yield _seen_in_code(unstored, unstored.configs[0], Place.ANYWHERE)
 
     def _rows(self, place: Place) -> QuerySet[Any]:
-        rows: QuerySet[Any] = self.catalog.stored().order_by()
+        rows: QuerySet[Any] = self.catalog.stored_rows().order_by()
         for part in self.query.pieces:
             viewer = self.catalog.viewer
             in_names = place is Place.NAME
@@ -277,9 +281,7 @@ def _seen_in_code(unstored: Unstored, config: Config, place: Place) -> Seen:
     return Seen(found=found, entry=unstored.entry, version=unstored.entry.version, config=config)
 
 
-@lru_cache(maxsize=_CODE_LINES)
-def _lines_of_code(texts: Searchable) -> Lines:
-    return Lines.of(texts)
+_lines_of_code: Final = lru_cache(maxsize=_CODE_LINES)(Lines.of)
 
 
 class TextSearch:

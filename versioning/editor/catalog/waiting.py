@@ -56,14 +56,14 @@ class Waiting(Sequence[Waits]):
         self._unstored = [
             (place, draft)
             for place, catalog in enumerate(catalogs)
-            for draft in catalog.collection.unstored(by=self._caller)
+            for draft in catalog.collection.list_unstored(by=self._caller)
             if draft.waits and self._caller.may(Right.SAVE, draft.workspace_id)
         ]
 
     @cached_property
     def counts(self) -> dict[Whose, int]:
         """Return the number of pending drafts by author group, in one query for each kind."""
-        found = self._remembered(("counts",), self._count_by_kind)
+        found = self._get_or_make(("counts",), self._count_by_kind)
         mine = sum(own for _, own in found) + len(self._find_unstored(Whose.MINE))
         everything = sum(count for count, _ in found) + len(self._unstored)
         return {Whose.ALL: everything, Whose.MINE: mine, Whose.OTHERS: everything - mine}
@@ -90,7 +90,7 @@ class Waiting(Sequence[Waits]):
         unstored = self._find_unstored(self._whose)
         # Files and code can precede the slice, so its rows begin at most that much earlier.
         first = max(0, start - len(unstored))
-        stored = self._remembered(
+        stored = self._get_or_make(
             ("places", self._whose.value, first, stop),
             lambda: [(place, pk, at.isoformat()) for place, pk, at in self._places()[first:stop]],
         )
@@ -107,7 +107,7 @@ class Waiting(Sequence[Waits]):
         found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
         return [(count["all"], count["own"]) for count in found]
 
-    def _remembered(self, about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def _get_or_make(self, about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return plain values about the rows, made or cached until a resource changes."""
         if self._cache is None:
             return make()
@@ -115,7 +115,7 @@ class Waiting(Sequence[Waits]):
         code = (tuple(catalog.collection.code.agents) for catalog in self._catalogs)
         key = ("waiting", *about, *slugs, *code, self._caller.user_id, self._caller.rights)
         first, *more = ((slug, None) for slug in slugs)
-        return self._cache.remembered(key, first, make, *more)
+        return self._cache.get_or_make(key, first, make, *more)
 
     def _rows(self, catalog: Catalog) -> QuerySet[Any]:
         rows = criteria.WAITING.narrow(catalog.rows, True, catalog.viewer)  # noqa: FBT003  as any criterion
@@ -156,6 +156,6 @@ def changed_since_live(catalog: Catalog, resources: Sequence[VersionedResource])
         fields[resource_id].update(dict.fromkeys(changed))
     for resource in resources:
         if resource.pointers is not None and resource.active is not None:
-            changed = kind.schema.changed(resource.active.config, resource.latest.config)
+            changed = kind.schema.list_changes(resource.active.config, resource.latest.config)
             fields[resource.pk].update(dict.fromkeys(changed))
     return {resource_id: list(names) for resource_id, names in fields.items()}

@@ -23,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, key: str, **_options: Any) -> None:
         """Revoke the key; an unknown one is an error."""
-        found = ApiKey.objects.named(key)
+        found = ApiKey.objects.find_by_secret_or_prefix(key)
         if found is None:
             raise CommandError(f"There is no API key {key[:PREFIX_LENGTH]}…")
         found.revoke(by=COMMAND)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from argparse import ArgumentParser
+from contextlib import suppress
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -41,17 +42,10 @@ class Command(BaseCommand):
             if not done:
                 raise CommandError("Some work has failed; see the log.")
             return
-        if _lacks_migrations():
-            raise CommandError(storage.NOT_MIGRATED)
+        with suppress(Error):  # the worker waits for a database that is unavailable
+            if storage.lack_migrations():
+                raise CommandError(storage.NOT_MIGRATED)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: worker.stop())
         if not worker.run():
             os._exit(1)  # the process would wait for a thread that does not end
-
-
-def _lacks_migrations() -> bool:
-    """Return whether migrations are missing; waits for a database that is unavailable."""
-    try:
-        return storage.lack_migrations()
-    except Error:
-        return False

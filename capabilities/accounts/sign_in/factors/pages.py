@@ -152,7 +152,7 @@ class SecondStepView(PendingView):
         if method is None:
             record("signIn.failed", self.user, by_themselves=False, method="password", reason="second_factor")
             return self._ask(_("Wrong code. Each code works only once: wait for the next one."))
-        attempt.succeeded(own)
+        attempt.mark_succeeded(own)
         return self.finish(f"password+{method}")
 
     def _proof(self) -> str | None:
