@@ -156,12 +156,13 @@ class Examples:
             yield
 
 
-def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    """Delete the rows of a resource; those of a code-defined agent outlive its overrides."""
-    Example.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
-
-
-FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
+# The examples of a code-defined agent outlive its overrides.
+FOLLOWER: Final = Follower(
+    call=lambda instance, **_signal: Example.objects.filter(
+        kind=instance.kind.slug, identity=instance.uuid
+    ).delete(),
+    rows=RESOURCES,
+)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from versioning.domain.uuids import parse_uuid
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
-from versioning.models import Membership, VersionedResource, Workspace, events
+from versioning.models import Membership, Workspace, events
 from versioning.models.accounts import accounts, accounts_alike, accounts_named
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
@@ -370,12 +370,13 @@ class Comments(Verbs):
             comment.delete()
 
 
-def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    """Delete the rows of a resource; those of a code-defined agent outlive its overrides."""
-    Comment.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
-
-
-FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
+# The comments on a code-defined agent outlive its overrides.
+FOLLOWER: Final = Follower(
+    call=lambda instance, **_signal: Comment.objects.filter(
+        kind=instance.kind.slug, identity=instance.uuid
+    ).delete(),
+    rows=RESOURCES,
+)
 
 
 def _find_first(subject: Subject, parent: str | None) -> Comment | None:

@@ -95,7 +95,14 @@ def judged_version(
         digest=version.digest,
         named=named_by(resource, held) if named is None and held is not None else named,
         is_numbered=not version.read_only,
-        was_in_file=version.read_only or _is_in_file(resource, version),
+        was_in_file=version.read_only
+        or (
+            pointers is not None
+            and any(
+                snapshot is not None and snapshot.digest == version.digest
+                for snapshot in (pointers.file, *pointers.from_git)
+            )
+        ),
     )
 
 
@@ -124,14 +131,6 @@ def about(asked: Collection[JudgedVersion]) -> Q:
         resource_id__in={version.target.id for version in asked},
         identity__in={version.target.identity for version in asked},
     )
-
-
-def _is_in_file(resource: VersionedResource, version: Snapshot) -> bool:
-    """Return whether the override file has exactly this configuration, or had it in some commit."""
-    if resource.pointers is None:
-        return False
-    held = (resource.pointers.file, *resource.pointers.from_git)
-    return any(snapshot is not None and snapshot.digest == version.digest for snapshot in held)
 
 
 APPROVE: Final = "approve"
@@ -451,16 +450,15 @@ def _forget_authors(
         OtherAuthor.objects.about(resource).delete()
 
 
-def _forget_with_row(instance: Any, **_signal: Any) -> None:
-    OtherAuthor.objects.filter(identity=instance.uuid).delete()
-
-
 FOLLOWERS: Final = (
     Follower(call=_remember_file, events=["created", "versionCreated"]),
     Follower(call=_begin_numbers_again, events=["created", "versionCreated"]),
     Follower(call=_remember_author, events=["versionDeleted"]),
     Follower(call=_forget_authors, events=["deleted"]),
-    Follower(call=_forget_with_row, rows=RESOURCES),
+    Follower(
+        call=lambda instance, **_signal: OtherAuthor.objects.filter(identity=instance.uuid).delete(),
+        rows=RESOURCES,
+    ),
 )
 
 
@@ -609,7 +607,13 @@ def _verdicts_on(
     )
     rows: list[Any] = list(verdicts.defer("body").select_related("author").order_by("pk"))
     workspaces = {version.resource: version.target.workspace_id for version in asked}
-    publishers = _publishers({row.author_id for row in rows}, set(workspaces.values()))
+    least = LEAST_ROLE[Right.PUBLISH].rank
+    members = Membership.objects.filter(
+        user__in={row.author_id for row in rows},
+        workspace__in=set(workspaces.values()),
+        role__in=[role.value for role in Role if role.rank >= least],
+    )
+    publishers = set(members.values_list("user_id", "workspace_id"))
     found: defaultdict[Key, list[GivenVerdict]] = defaultdict(list)
     for row in rows:
         resource = (row.kind, row.resource_id, row.identity)
@@ -628,11 +632,3 @@ def _verdicts_on(
             )
         )
     return found
-
-
-def _publishers(people: Collection[Any], workspaces: Collection[str]) -> Collection[tuple[Any, str]]:
-    """Return the people who can publish, each with one of the workspaces."""
-    least = LEAST_ROLE[Right.PUBLISH].rank
-    roles = [role.value for role in Role if role.rank >= least]
-    members = Membership.objects.filter(user__in=people, workspace__in=workspaces, role__in=roles)
-    return set(members.values_list("user_id", "workspace_id"))

@@ -151,7 +151,10 @@ def located(config: Config, name: str, quote: str, hint: Hint = Hint()) -> Place
     own = [place for place in found if place.path == hint.path]
     if not isinstance(text, str) or hint.line is None or not own:
         return own[0] if own else found[0]
-    begins, ends = _bounds_of_line(text, hint.line)
+    begins = 0
+    for _ in range(hint.line - 1):
+        begins = text.find("\n", begins) + 1 or len(text)
+    ends = text.find("\n", begins) + 1 or len(text) + 1  # the position of the next line
     on_line = [place for place in own if begins <= place.start < ends]
     if on_line:
         return on_line[min(hint.earlier, len(on_line) - 1)]
@@ -164,14 +167,6 @@ def start_in(text: Any, line: int | None, quote: str) -> int | None:
         return None
     place = located({"text": text}, "text", quote, Hint("text", line))
     return None if place is None else place.start
-
-
-def _bounds_of_line(text: str, line: int) -> tuple[int, int]:
-    """Return the positions of a line and of the next one in a text."""
-    start = 0
-    for _ in range(line - 1):
-        start = text.find("\n", start) + 1 or len(text)
-    return start, text.find("\n", start) + 1 or len(text) + 1
 
 
 def followed(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import logging
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
@@ -294,11 +294,6 @@ def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
             yield parse_uuid(version_id)
 
 
-def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:
-    waiting = Schedule.objects.waiting().filter(release_id__in=releases)
-    return waiting.values_list("release_id", flat=True)
-
-
 def _take_over(release: Release, by: Caller) -> None:
     """Run the schedules of a release as the caller, who has changed its items."""
     for schedule in Schedule.objects.waiting().filter(release_id=release.pk).locked():
@@ -338,7 +333,11 @@ SCHEDULED_VERSIONS: Final = KeptVersions(
     pinned=_scheduled_versions, refusal=in_use(Message("is scheduled: cancel that first"))
 )
 SCHEDULED_RELEASES: Final = AutomaticReleases(
-    among=_scheduled_ones, take_over=_take_over, published=_cancel_published
+    among=lambda releases: (
+        Schedule.objects.waiting().filter(release_id__in=releases).values_list("release_id", flat=True)
+    ),
+    take_over=_take_over,
+    published=_cancel_published,
 )
 
 

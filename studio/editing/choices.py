@@ -211,7 +211,7 @@ class NamesPage(EditablePage):
         for name in _list_declared(config, used=""):
             found.setdefault(name.path, name)
         for source in self._elsewhere(config):
-            title = _title(source)
+            title = shortened(str(source.get("name") or "")) or "…"
             paths = [name.path for name in names_in(source) if len(name.path) <= MAX_NAME]
             used = [ContextName(path=path, used=title) for path in paths]
             for name in (*_list_declared(source, used=title), *used):
@@ -247,10 +247,6 @@ def _list_declared(config: Config, *, used: str) -> Iterator[ContextName]:
             declared=not used,
             used=used,
         )
-
-
-def _title(config: Config) -> str:
-    return shortened(str(config.get("name") or "")) or "…"
 
 
 MAX_REFERENCES: Final = 2 * PageBudget.characters
@@ -355,13 +351,13 @@ def refuse_unknown(changed: Mapping[str, Any], known: list[Config], caller: Call
         old = {target for config in known for _place, target in references(config)}
         new = [(place, target) for place, target in references({field: changed[field]}) if target not in old]
         found = suggestions_by_id(kind.catalog(caller), {target for _place, target in new}) if new else {}
-        issues += [_issue(kind, place, target) for place, target in new if target not in found]
+        for place, target in new:
+            if target in found:
+                continue
+            named = {"id": shortened(target)}
+            message = Message("there is no prompt block with the id {id} that you may use here", **named)
+            if kind is AGENT:
+                message = Message("there is no agent with the id {id} that you may use here", **named)
+            issues.append(Issue(place, message))
     if issues:
         raise Invalid(issues)
-
-
-def _issue(kind: StudioKind, place: str, target: str) -> Issue:
-    named = {"id": shortened(target)}
-    if kind is AGENT:
-        return Issue(place, Message("there is no agent with the id {id} that you may use here", **named))
-    return Issue(place, Message("there is no prompt block with the id {id} that you may use here", **named))

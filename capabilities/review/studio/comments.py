@@ -64,7 +64,11 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
         before: Snapshot = resource.current
         live = subject.collection.ownership.live_config(resource) if resource.is_taken_down else None
         config = resource.base.config if live is None else live
-        place = where(config, first, _commented(subject, first))
+        try:
+            commented = subject.version(first.version_id).config
+        except NotFound:  # that version was deleted
+            commented = None
+        place = where(config, first, commented)
         path = "" if place is None else place.path
         text = None
         if place is not None:
@@ -88,14 +92,6 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
         if review is not None:
             Reviews.current().change(str(review.pk), version_id=version.version_id, by=by)
     return version
-
-
-def _commented(subject: Subject, comment: Comment) -> dict[str, object] | None:
-    """Return the configuration that a comment was written on; None if that version was deleted."""
-    try:
-        return subject.version(comment.version_id).config
-    except NotFound:
-        return None
 
 
 _TYPED: Final = ("field", "quote", "body", "suggestion", "control", "line", "earlier")
