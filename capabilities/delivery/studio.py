@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
-from uuid import UUID
 
 from django import forms
 from django.db.models import QuerySet
@@ -45,7 +44,7 @@ from studio import one_time_secrets
 from studio.activity.sentences import TypeGroup, grouped, name_of, subject_noun
 from studio.dates import moment_in_words, time_element
 from studio.error_pages import error_page
-from studio.extensions import Extension, NamedInEvent, Notice, WorkspaceTab
+from studio.extensions import Extension, NamedInEvent, Notice, WorkspaceTab, rows_in_events
 from studio.limits import shortened
 from studio.named import Place, person
 from studio.pages import ActionPage, FormPage
@@ -99,20 +98,12 @@ def event_in_words(event: Mapping[str, Any]) -> str:
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
     """Return the webhooks that the caller administers, by position and ordinal of the events; one query."""
-    ids = {
-        (event.position, event.ordinal): UUID(event.detail["webhookId"])
-        for event in events
-        if event.detail.get("webhookId")
-    }
-    if not ids:
-        return {}
-    rows = verbs.list_webhooks(by=caller).in_bulk(set(ids.values()))
+    webhooks = rows_in_events(events, "webhookId", verbs.list_webhooks(by=caller))
     return {
         key: NamedInEvent(
-            title=webhook_title(rows[pk]), address=address("webhook", rows[pk].workspace_id, str(pk))
+            title=webhook_title(webhook), address=address("webhook", webhook.workspace_id, str(webhook.pk))
         )
-        for key, pk in ids.items()
-        if pk in rows
+        for key, webhook in webhooks.items()
     }
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -42,7 +41,7 @@ from capabilities.releases.verbs import (
 from studio import additions
 from studio.diff.fields import FieldDifference, differences
 from studio.extensions import Action as Link
-from studio.extensions import ChosenOn, Extension, NamedInEvent, OverlayWords, WorkspaceTab
+from studio.extensions import ChosenOn, Extension, NamedInEvent, OverlayWords, WorkspaceTab, rows_in_events
 from studio.kinds import KINDS, KINDS_BY_SLUG, PROMPT_BLOCK, StudioKind
 from studio.limits import MAX_MESSAGES, PageBudget, first_of, shortened
 from studio.named import resource_name
@@ -138,18 +137,10 @@ def publish_together_url() -> str:
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
     """Return the releases that the caller may read, by position and ordinal of the events; one query."""
-    ids = {
-        (event.position, event.ordinal): UUID(event.detail["releaseId"])
-        for event in events
-        if event.detail.get("releaseId")
-    }
-    if not ids:
-        return {}
-    rows = Release.objects.readable_by(caller).in_bulk(set(ids.values()))
+    releases = rows_in_events(events, "releaseId", Release.objects.readable_by(caller))
     return {
-        key: NamedInEvent(title=rows[pk].title, address=release_url(rows[pk]))
-        for key, pk in ids.items()
-        if pk in rows
+        key: NamedInEvent(title=release.title, address=release_url(release))
+        for key, release in releases.items()
     }
 
 
