@@ -83,7 +83,7 @@ class StudioSite(AdminSite):
         if issubclass(getattr(view, "view_class", object), StudioPage):
             return guarded
 
-        def framed(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def view_in_frame(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             try:
                 response = guarded(request, *args, **kwargs)
             except PermissionDenied:
@@ -105,13 +105,13 @@ class StudioSite(AdminSite):
                 response.template_name = Template(backend.engine.select_template(names), backend)
             return response
 
-        return update_wrapper(framed, guarded)
+        return update_wrapper(view_in_frame, guarded)
 
     @method_decorator(never_cache)
     def login(  # type: ignore[override]  # what a view returns may be streamed
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        return LoginPage.shown(request, title=_("Sign in"), **(extra_context or {}))
+        return LoginPage.respond(request, title=_("Sign in"), **(extra_context or {}))
 
     def logout(  # type: ignore[override]  # Django redirects, too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -41,11 +41,11 @@ from capabilities.delivery.verbs import (
     read_health,
 )
 from studio import one_time_secrets
-from studio.activity.sentences import TypeGroup, grouped, name_of, subject_noun
+from studio.activity.sentences import TypeGroup, group_types, name_of, subject_noun
 from studio.dates import moment_in_words, time_element
 from studio.error_pages import error_page
 from studio.extensions import Extension, NamedInEvent, Notice, WorkspaceTab, rows_in_events
-from studio.limits import shortened
+from studio.limits import shorten
 from studio.named import Place, person
 from studio.pages import ActionPage, FormPage
 from studio.views import StudioPage
@@ -74,7 +74,7 @@ REASONS: Final[Mapping[str, str | Promise]] = {
 
 def webhook_title(webhook: Webhook) -> str:
     """Return the title of a webhook: its description, or the host that it sends to."""
-    return shortened(webhook.description or urlsplit(webhook.url).hostname or webhook.url, 80)
+    return shorten(webhook.description or urlsplit(webhook.url).hostname or webhook.url, 80)
 
 
 def type_in_words(event_type: str) -> str:
@@ -139,7 +139,7 @@ class WebhookForm(forms.Form):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.groups = [(group, {group.pattern, *dict(group.types)}) for group in grouped(types())]
+        self.groups = [(group, {group.pattern, *dict(group.types)}) for group in group_types(types())]
         known = {name for _group, names in self.groups for name in names}
         stored = self.initial.get("event_types", ())
         self.unknown = [event_type for event_type in stored if event_type not in known]

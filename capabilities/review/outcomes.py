@@ -470,7 +470,7 @@ class Published(NamedTuple):
     named: str
 
 
-def published(asked: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
+def list_published(asked: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
     """Return the configurations of the resources that were live, by the keys of the resources."""
     found: defaultdict[Key, list[Published]] = defaultdict(list)
     rows = PublishedConfiguration.objects.filter(about(asked))
@@ -508,7 +508,7 @@ def find_authors(
         )
         for version in numbered
     }
-    saved = _saved(numbered, spans.values()) if numbered else {}
+    saved = _list_authors(numbered, spans.values()) if numbered else {}
     issuers = _issuers({account for versions in saved.values() for _, account in versions})
     return {
         (resource, number): frozenset(
@@ -531,7 +531,7 @@ def _issuers(accounts: Collection[Hashable]) -> Mapping[Hashable, set[Hashable]]
     return found
 
 
-def _saved(
+def _list_authors(
     asked: Sequence[JudgedVersion], spans: Iterable[tuple[int, int]]
 ) -> Mapping[Key, list[tuple[int, Hashable]]]:
     """Return who saved versions or suggested their wording, by number, including deleted versions."""
@@ -576,7 +576,7 @@ def judge_versions(
                 pk__in={version.target.workspace_id for version in asked}
             ).values_list("pk", "required")
         )
-    before = published(asked)
+    before = list_published(asked)
     named = named_now(asked)
     verdicts = _verdicts_on(asked, named)
     authors = find_authors(asked, before)

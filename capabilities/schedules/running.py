@@ -72,7 +72,7 @@ class ResourceSubject(Subject):
 
     change: Change[Any]
 
-    def pinned(self, version_id: str | None, action: str, *, field: str = "versionId") -> dict[str, Any]:
+    def pin_version(self, version_id: str | None, action: str, *, field: str = "versionId") -> dict[str, Any]:
         """Return the columns for the version of an action; raises `Invalid`."""
         if action == Action.UNPUBLISH:
             if version_id is not None:
@@ -204,13 +204,13 @@ def run(schedule: Schedule) -> None:
     if timezone.now() > schedule.run_at + grace:
         problem = Message("No worker was running then, nor for long afterwards.")
         with events.transaction():
-            schedule.fail(schedule.unattended, MISSED, problem, ScheduleState.MISSED)
+            schedule.fail(schedule.unattended_caller, MISSED, problem, ScheduleState.MISSED)
         return
     try:
         _act(schedule, by=person(schedule))
     except VersioningError as error:
         with events.transaction():
-            schedule.fail(schedule.unattended, failure_code(error), failure_message(error))
+            schedule.fail(schedule.unattended_caller, failure_code(error), failure_message(error))
 
 
 @retry_on_conflict
@@ -315,7 +315,7 @@ def _end_with_key(key: ApiKey, by: Caller) -> Sequence[Schedule]:
     """End the schedules of a revoked key; return those that the caller may read."""
     ended = list(Schedule.objects.waiting().filter(key_prefix=key.prefix).locked())
     for schedule in ended:
-        schedule.fail(schedule.unattended, NOT_ALLOWED, key_unusable(key.prefix))
+        schedule.fail(schedule.unattended_caller, NOT_ALLOWED, key_unusable(key.prefix))
     covered = set(Schedule.objects.covered_by(by).filter(key_prefix=key.prefix).values_list("pk", flat=True))
     return [
         schedule

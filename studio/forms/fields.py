@@ -438,7 +438,7 @@ def too_large(config: Config, names: list[str]) -> list[str]:
     return found
 
 
-def shown(config: Config, names: list[str]) -> Input:
+def show_config(config: Config, names: list[str]) -> Input:
     """Return the form of a configuration, without the fields that are too large."""
     large = too_large(config, names)
     small = [name for name in names if name not in large]
@@ -462,7 +462,7 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
 
 
 def rebase_form(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
-    form = shown(latest, names)
+    form = show_config(latest, names)
     form.children.update({name: posted[name] for name in touched})
     return form
 

@@ -39,7 +39,7 @@ def _row(row: DiffRow) -> str:
     return (
         f'<div class="diff-row diff-{row.op.value}">'
         f'<span class="diff-no" aria-hidden="true">{number}</span>'
-        f'<span class="diff-text">{marked(row.spans)}{mark}</span></div>'
+        f'<span class="diff-text">{mark_spans(row.spans)}{mark}</span></div>'
     )
 
 
@@ -58,7 +58,7 @@ def _cell(cell: Cell | None, own: Op, other: Cell | None) -> str:
     tint = "same" if cell.op is Op.SAME and other is not None else own.value
     return (
         f'<td class="diff-no" aria-hidden="true">{cell.number}</td>'
-        f'<td class="diff-text diff-{tint}">{marked(cell.spans)}{mark}</td>'
+        f'<td class="diff-text diff-{tint}">{mark_spans(cell.spans)}{mark}</td>'
     )
 
 
@@ -70,7 +70,7 @@ def _fold(section: Section, copies: int) -> str:
     show = ngettext("Show %(count)s unchanged line", "Show %(count)s unchanged lines", section.folded)
     hide = ngettext("Hide %(count)s unchanged line", "Hide %(count)s unchanged lines", section.folded)
     # A browser drops a line break at the beginning of a `pre`: this one, and none of the text.
-    count, text = {"count": section.folded}, f"\n{shown(section.text)}"
+    count, text = {"count": section.folded}, f"\n{escape_text(section.text)}"
     again = f'<pre aria-hidden="true" data-line="{section.after}">{text}</pre>' * (copies - 1)
     return (
         f'<details class="diff-fold"><summary><span class="when-closed">{show % count}</span>'
@@ -85,11 +85,11 @@ def _break(op: Op) -> str:
     return f'<{element} title="{escape(title)}">↵</{element}>'
 
 
-def marked(spans: Iterable[Span]) -> SafeString:
+def mark_spans(spans: Iterable[Span]) -> SafeString:
     return SafeString("".join(map(_piece, spans)))  # every piece of text is escaped below
 
 
-def shown(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return a text as HTML, with a mark in place of each invisible character."""
     pieces, end = [], 0
     for run in invisible_runs(text):
@@ -103,5 +103,5 @@ def shown(text: str) -> str:
 
 def _piece(span: Span) -> str:
     element = _ELEMENTS.get(span.op)
-    text = shown(span.text)
+    text = escape_text(span.text)
     return f"<{element}>{text}</{element}>" if element else text

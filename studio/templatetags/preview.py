@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from editor_client.shared.instructions import Origin, Piece
 
 from studio.diff.texts import Span
-from studio.templatetags.diff import marked, shown
+from studio.templatetags.diff import escape_text, mark_spans
 
 register = template.Library()
 
@@ -24,11 +24,11 @@ def pieces(found: Iterable[Piece]) -> SafeString:
 @register.simple_tag
 def answer(found: Iterable[Span]) -> SafeString:
     """Return one of two answers; text only in this one is marked, also for screen readers."""
-    return marked(found)
+    return mark_spans(found)
 
 
 def _piece(piece: Piece) -> str:
-    text = shown(piece.text)
+    text = escape_text(piece.text)
     if piece.origin is Origin.TEXT:
         return text
     return f'<bdi class="from-{piece.origin.value}" title="{escape(piece.path)}">{text}</bdi>'
