@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from html import escape
 
 from django import template
@@ -30,7 +30,15 @@ def lines(section: Section) -> SafeString:
 @register.simple_tag
 def sides(sections: Iterable[Section]) -> SafeString:
     """Return sections as rows of a table: the number and the text of each line before, then after."""
-    return SafeString("".join(line for section in sections for line in _side_rows(section)))
+    rows = []
+    for section in sections:
+        if section.folded:
+            rows.append(f'<tr><td class="diff-across" colspan="4">{_fold(section, 2)}</td></tr>')
+        for pair in side_by_side(section.rows, section.before, section.after):
+            before = _cell(pair.before, Op.REMOVED, pair.after)
+            after = _cell(pair.after, Op.ADDED, pair.before)
+            rows.append(f"<tr>{before}{after}</tr>")
+    return SafeString("".join(rows))
 
 
 def _row(row: DiffRow) -> str:
@@ -41,14 +49,6 @@ def _row(row: DiffRow) -> str:
         f'<span class="diff-no" aria-hidden="true">{number}</span>'
         f'<span class="diff-text">{mark_spans(row.spans)}{mark}</span></div>'
     )
-
-
-def _side_rows(section: Section) -> Iterator[str]:
-    if section.folded:
-        yield f'<tr><td class="diff-across" colspan="4">{_fold(section, 2)}</td></tr>'
-    for pair in side_by_side(section.rows, section.before, section.after):
-        before, after = _cell(pair.before, Op.REMOVED, pair.after), _cell(pair.after, Op.ADDED, pair.before)
-        yield f"<tr>{before}{after}</tr>"
 
 
 def _cell(cell: Cell | None, own: Op, other: Cell | None) -> str:
@@ -86,7 +86,11 @@ def _break(op: Op) -> str:
 
 
 def mark_spans(spans: Iterable[Span]) -> SafeString:
-    return SafeString("".join(map(_piece, spans)))  # every piece of text is escaped below
+    pieces = []
+    for span in spans:
+        element, text = _ELEMENTS.get(span.op), escape_text(span.text)
+        pieces.append(f"<{element}>{text}</{element}>" if element else text)
+    return SafeString("".join(pieces))
 
 
 def escape_text(text: str) -> str:
@@ -99,9 +103,3 @@ def escape_text(text: str) -> str:
             pieces.append(f'<span class="invisible" title="{title}">{code_point(character)}</span>')
         end = run.position + len(run.text)
     return "".join([*pieces, escape(text[end:])])
-
-
-def _piece(span: Span) -> str:
-    element = _ELEMENTS.get(span.op)
-    text = escape_text(span.text)
-    return f"<{element}>{text}</{element}>" if element else text
