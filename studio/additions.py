@@ -42,7 +42,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-def added(of: Callable[[Extension], Iterable[T]]) -> list[T]:
+def collect(of: Callable[[Extension], Iterable[T]]) -> list[T]:
     """Return the additions of one type from all extensions, in the order of the applications."""
     return [addition for extension in REGISTERED for addition in of(extension)]
 
@@ -87,7 +87,7 @@ def after_saving(then: str) -> AfterSaving | None:
 
 
 def tasks(caller: Caller) -> list[TaskGroup]:
-    return in_order(added(lambda one: one.tasks(caller)))
+    return in_order(collect(lambda one: one.tasks(caller)))
 
 
 def notes(

@@ -22,7 +22,7 @@ from studio.publishing.drafts import Changes, Draft, Texts, changes_of, drafts_b
 from studio.publishing.views import reasons
 from studio.resources.filters import MATCHING, matching
 from studio.resources.rows import read_choices, value_of
-from studio.translation import translated
+from studio.translation import translate
 from studio.views import StudioPage, safe_next_url
 from studio.workspaces.names import OfWorkspace, by_workspace, workspace_names
 from versioning.domain.access import Caller, Right
@@ -192,7 +192,7 @@ class ChosenPage(StudioPage, ABC):
         resources = []
         for choice in choices:
             draft = drafts.get((choice.kind.slug, choice.id))
-            obstacle = translated(NotFound().message) if draft is None else self.obstacle(choice, draft)
+            obstacle = translate(NotFound().message) if draft is None else self.obstacle(choice, draft)
             resources.append(ChosenResource(choice=choice, draft=draft, obstacle=obstacle))
         return resources
 
@@ -262,7 +262,7 @@ class BulkPage(ChosenPage):
             **self.after(outcomes),
             **self.more(),
         )
-        return unsaved.saved(self.request, report)
+        return unsaved.mark_copy_obsolete(self.request, report)
 
     def after(self, outcomes: Sequence[BulkOutcome]) -> dict[str, Any]:
         return {}

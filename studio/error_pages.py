@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 
 from studio import site, unsaved
 from studio.marks import as_text
-from studio.translation import translated
+from studio.translation import translate
 
 _FOREIGN: Final = ("Origin checking failed", "Referer checking failed")
 """The prefixes of Django's reasons for a form sent from elsewhere."""
 
 
-def framed(
+def render_in_frame(
     request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
 ) -> TemplateResponse:
     frame = {**site.each_context(request), "page_address": "", "copy": ""}
@@ -42,10 +42,10 @@ def wants_json(request: HttpRequest) -> bool:
 def error_page(request: HttpRequest, status: int, title: str, message: str, **context: str) -> HttpResponse:
     """Return a page that describes the error in one sentence; to a script, `{"problems": […]}`."""
     if wants_json(request):
-        sentences = [f"{title}.", translated(message)] if message else [f"{title}."]
+        sentences = [f"{title}.", translate(message)] if message else [f"{title}."]
         return JsonResponse({"problems": [as_text(" ".join(sentences), request)]}, status=status)
-    return framed(
-        request, "studio/error.html", title=title, status=status, message=translated(message), **context
+    return render_in_frame(
+        request, "studio/error.html", title=title, status=status, message=translate(message), **context
     ).render()
 
 

@@ -84,11 +84,11 @@ class Examples:
 
     def all(self) -> Sequence[Example]:
         """Return them ordered by name; none for callers without access to drafts."""
-        return list(self._stored.defer("context_json")) if self.may_read else []
+        return list(self._rows.defer("context_json")) if self.may_read else []
 
     def get(self, example_id: str) -> Example:
         """Return one of them; raises `NotFound`."""
-        found = self._stored.filter(pk=example_id).first() if self.may_read and is_key(example_id) else None
+        found = self._rows.filter(pk=example_id).first() if self.may_read and is_key(example_id) else None
         if found is None:
             raise NotFound
         return found
@@ -104,7 +104,7 @@ class Examples:
             author_id=self.caller.user_id,
         )
         with _naming(), self._changing():
-            if self._stored.count() >= MAX_EXAMPLES:
+            if self._rows.count() >= MAX_EXAMPLES:
                 message = _("There are already %(count)d examples, which is the limit.")
                 raise Invalid.field("example_name", message % {"count": MAX_EXAMPLES})
             example.save()
@@ -125,23 +125,23 @@ class Examples:
     def delete(self, example: Example) -> None:
         """Delete an example; raises `ExampleConflict` if it was changed since it was read."""
         with self._changing():
-            deleted, _by_model = self._unchanged(example).delete()
-            if not deleted and self._stored.filter(pk=example.pk).exists():
+            deleted, _by_model = self._with_revision(example).delete()
+            if not deleted and self._rows.filter(pk=example.pk).exists():
                 raise ExampleConflict(_changed_meanwhile(example))
 
     @property
-    def _stored(self) -> ExampleQuerySet:
+    def _rows(self) -> ExampleQuerySet:
         return Example.objects.about(self.kind.slug, self.resource_id, self.identity)
 
-    def _unchanged(self, example: Example) -> ExampleQuerySet:
-        return self._stored.filter(pk=example.pk, revision=example.revision)
+    def _with_revision(self, example: Example) -> ExampleQuerySet:
+        return self._rows.filter(pk=example.pk, revision=example.revision)
 
     def _update(self, example: Example, **values: Any) -> Example:
         with self._changing():
             changes = {**values, "author_id": self.caller.user_id, "revision": F("revision") + 1}
-            if not self._unchanged(example).update(**changes):
+            if not self._with_revision(example).update(**changes):
                 raise ExampleConflict(_changed_meanwhile(example))
-            return self._stored.get(pk=example.pk)
+            return self._rows.get(pk=example.pk)
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -156,12 +156,13 @@ class Examples:
             yield
 
 
-def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    """Delete the rows of a resource; those of a code-defined agent outlive its overrides."""
-    Example.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
-
-
-FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
+# The examples of a code-defined agent outlive its overrides.
+FOLLOWER: Final = Follower(
+    call=lambda instance, **_signal: Example.objects.filter(
+        kind=instance.kind.slug, identity=instance.uuid
+    ).delete(),
+    rows=RESOURCES,
+)
 
 
 @contextmanager
@@ -276,7 +277,7 @@ class ContextForm:
         return self.posted.child("context")
 
     @cached_property
-    def offered(self) -> Sequence[Example]:
+    def choices(self) -> Sequence[Example]:
         return self.examples.all()
 
     @property

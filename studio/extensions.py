@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
@@ -26,6 +26,8 @@ from versioning.domain.errors import VersioningError
 from versioning.domain.registering import require_instance
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
+
+M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +209,19 @@ NamedInEvents = Callable[[Caller, Sequence[Event]], Mapping[tuple[int, int], Nam
 It is called for events of workspaces whose drafts the caller may read, and the number of queries does not
 depend on the number of events.
 """
+
+
+def rows_in_events(events: Iterable[Event], member: str, rows: QuerySet[M]) -> dict[tuple[int, int], M]:
+    """Return the rows that a member of the events' details names, by position and ordinal; one query."""
+    ids = {
+        (event.position, event.ordinal): rows.model._meta.pk.to_python(event.detail[member])
+        for event in events
+        if event.detail.get(member)
+    }
+    found = rows.in_bulk(set(ids.values()))
+    return {key: found[pk] for key, pk in ids.items() if pk in found}
+
+
 WayOut = Callable[[StudioKind, str, VersioningError], Action | None]
 """Returns the address of a page that can resolve an error of the application about a resource."""
 

@@ -39,7 +39,7 @@ from studio.pages import ActionPage
 from studio.publishing.views import obstacle_to, reasons
 from studio.resources.base import ResourcePage
 from studio.resources.rows import blocks_on_page
-from studio.translation import reference_to, title_of, translated
+from studio.translation import reference_to, title_of, translate
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Selector, VersionState
@@ -379,14 +379,14 @@ class OneVersionPage(VersionLinksPage):
         return version
 
     @property
-    def stored(self) -> VersionedResource:
+    def stored_resource(self) -> VersionedResource:
         """The resource, which a version always has."""
         if self.with_history is None:
             raise NotFound
         return self.with_history
 
     def entry(self, version: Snapshot) -> Entry:
-        resource = self.stored
+        resource = self.stored_resource
         labels = find_labels(resource, [version]).get(version.version_id, ())
         previous = find_previous(resource, version) if self.may(Right.READ_DRAFTS) else None
         return make_entry(resource, version, labels, previous)
@@ -412,7 +412,7 @@ class VersionPage(OneVersionPage):
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
         version = self.version
-        entry, resource = self.entry(version), self.stored
+        entry, resource = self.entry(version), self.stored_resource
         budget = PageBudget()
         periods: Sequence[Period] = ()  # for people without access to other versions
         if self.may(Right.READ_DRAFTS):
@@ -460,7 +460,7 @@ class RestorePage(ActionPage, OneVersionPage):
 
     def act(self) -> str:
         saved = self.collection.restore(
-            self.resource_id, self.kwargs["version"], by=self.caller, expect=self.expected
+            self.resource_id, self.kwargs["version"], by=self.caller, expect=self.etags
         )
         message = _(
             "{copy} is a copy of {source}, and a draft: what is live stays live until the draft is published."
@@ -487,7 +487,7 @@ class LabelsPage(VersionPage):
         except EditConflict:
             return self.seen_too_late()
         except Invalid as refused:
-            problem = "; ".join(translated(issue.message) for issue in refused.issues)
+            problem = "; ".join(translate(issue.message) for issue in refused.issues)
             return self.show(status=400, label_typed=name, label_error=problem, label_released=switch)
         except Forbidden as refused:
             self.require(Right.PUBLISH)  # people who cannot set labels get an error
@@ -499,9 +499,9 @@ class LabelsPage(VersionPage):
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)
-        before = self.stored.labels.select_related("version").filter(name=name).first()
+        before = self.stored_resource.labels.select_related("version").filter(name=name).first()
         _version, label = self.collection.label(
-            self.resource_id, name, version_id, released=released, by=self.caller, expect=self.expected
+            self.resource_id, name, version_id, released=released, by=self.caller, expect=self.etags
         )
         came_from = before.version if before is not None and str(before.version_id) != version_id else None
         message = _("The label {label} is set.")
@@ -516,7 +516,7 @@ class LabelsPage(VersionPage):
         return format_html("{} {}", message, where)
 
     def remove(self, name: str) -> str:
-        self.collection.unlabel(self.resource_id, name, by=self.caller, expect=self.expected)
+        self.collection.unlabel(self.resource_id, name, by=self.caller, expect=self.etags)
         return _("The label %(label)s is removed.") % {"label": name}
 
 
@@ -546,12 +546,12 @@ class DeleteVersionPage(ActionPage, OneVersionPage):
     def act(self) -> str:
         title = title_of(self.version)
         self.collection.delete_version(
-            self.resource_id, self.kwargs["version"], by=self.caller, expect=self.expected
+            self.resource_id, self.kwargs["version"], by=self.caller, expect=self.etags
         )
         return _("%(version)s is deleted.") % {"version": title}
 
     def refusal_in_words(self, error: Any) -> str:
-        problem = translated(error.issues[0].message)
+        problem = translate(error.issues[0].message)
         return _("%(version)s %(reason)s.") % {"version": title_of(self.version), "reason": problem}
 
 

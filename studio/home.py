@@ -209,7 +209,7 @@ class HomePage(StudioPage):
             news_seen=preferences_of(request).seen_position,
             sections=shown.without({task.address for group in groups for task in group.tasks}),
             lines=lines[len(news) :],
-            notices=additions.added(lambda one: one.notices(caller, None)),
+            notices=additions.collect(lambda one: one.notices(caller, None)),
             introduction=introduce(caller),
             works=works,
             may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),

@@ -51,7 +51,7 @@ class StudioKind(ResourceKind):
     def title(self) -> str:
         return str(self.words.title)
 
-    def counted(self, count: int) -> str:
+    def count_in_words(self, count: int) -> str:
         """Return the number in words: `3 agents`."""
         return self.words.counted(count) % {"count": count}
 

@@ -50,7 +50,7 @@ class PageBudget:
         return shown
 
 
-def shortened(text: str, limit: int = MAX_NAME) -> str:
+def shorten(text: str, limit: int = MAX_NAME) -> str:
     """Return a text truncated to one line, with an ellipsis if it is too long."""
     return text if len(text) <= limit else f"{clip(text, limit)}…"
 

@@ -26,7 +26,7 @@ class Shown(NamedTuple):
     """Between tags; None for the text alone."""
 
     @property
-    def escaped(self) -> SafeString:
+    def escaped_text(self) -> SafeString:
         """The text as HTML."""
         return escape(self.text)
 
@@ -37,7 +37,7 @@ class Mention(Hashable, Protocol):
         """The text outside of pages, such as in a command."""
 
     @classmethod
-    def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> Sequence[Shown]:
+    def resolve(cls, mentions: Sequence[Self], request: HttpRequest) -> Sequence[Shown]:
         """Return the replacement of each mark; the number of queries does not depend on their number."""
 
 
@@ -48,11 +48,11 @@ class _Page:
         self.mark: Final = re.compile(f"\ue000{self.token}:([0-9]+)\ue001")
         self.mentions: dict[Mention, int] = {}
 
-    def marked(self, mention: Mention) -> str:
+    def mark_for(self, mention: Mention) -> str:
         """Return the mark for a mention. Text filters do not change it, and it needs no escaping."""
         return f"\ue000{self.token}:{self.mentions.setdefault(mention, len(self.mentions))}\ue001"
 
-    def completed(
+    def replace_marks(
         self, content: str, request: HttpRequest, write: Callable[[Shown, re.Match[str]], str]
     ) -> str:
         mentions = list(self.mentions)
@@ -83,15 +83,15 @@ def with_names(
         response = get_response(request)
     if isinstance(response, HttpResponse) and page.token.encode() in response.content:
         content = response.content.decode(response.charset)
-        response.content = page.completed(content, request, _as_html).encode(response.charset)
+        response.content = page.replace_marks(content, request, _as_html).encode(response.charset)
     return response
 
 
-def marked(mention: Mention) -> SafeString:
+def write_mark(mention: Mention) -> SafeString:
     page = _page.get()
     if page is None:
         return escape(mention.otherwise)
-    return mark_safe(page.marked(mention))  # noqa: S308  the mark of this page
+    return mark_safe(page.mark_for(mention))  # noqa: S308  the mark of this page
 
 
 def as_text(message: str, request: HttpRequest) -> str:
@@ -100,8 +100,8 @@ def as_text(message: str, request: HttpRequest) -> str:
     if page is None or page.token not in message:
         return message
     if isinstance(message, SafeString):
-        return mark_safe(page.completed(message, request, lambda shown, _mark: shown.escaped))  # noqa: S308
-    return page.completed(message, request, lambda shown, _mark: shown.text)
+        return mark_safe(page.replace_marks(message, request, lambda shown, _mark: shown.escaped_text))  # noqa: S308
+    return page.replace_marks(message, request, lambda shown, _mark: shown.text)
 
 
 def _look_up(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
@@ -111,11 +111,11 @@ def _look_up(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Menti
         by_class.setdefault(type(mention), []).append(mention)
     found: dict[Mention, Shown] = {}
     for its_class, some in by_class.items():
-        found |= zip(some, its_class.shown(some, request), strict=True)
+        found |= zip(some, its_class.resolve(some, request), strict=True)
     return found
 
 
 def _as_html(shown: Shown, mark: re.Match[str]) -> str:
     """Return the HTML of a name; within a tag, such as in a title, its text."""
     is_in_tag = mark.string.rfind("<", 0, mark.start()) > mark.string.rfind(">", 0, mark.start())
-    return shown.escaped if shown.html is None or is_in_tag else shown.html
+    return shown.escaped_text if shown.html is None or is_in_tag else shown.html

@@ -47,7 +47,7 @@ class Preferences(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", primary_key=True
     )
     language = models.CharField(max_length=16, blank=True)
-    """The code of a language of the studio, `preferences.stored.LANGUAGES`; empty to follow the browser."""
+    """The code of a language of the studio, `studio.preferences.LANGUAGES`; empty to follow the browser."""
     time_zone = models.CharField(max_length=MAX_NAME, blank=True)
     """The name of the time zone of all pages; empty to follow the browser."""
     density = models.CharField(max_length=16, choices=Density.choices, default=Density.COMFORTABLE)

@@ -20,8 +20,8 @@ from django.utils.translation import pgettext
 from editor_client.shared.text_keys import caseless
 
 from studio.kinds import KINDS_BY_SLUG
-from studio.limits import shortened
-from studio.marks import Shown, marked
+from studio.limits import shorten
+from studio.marks import Shown, write_mark
 from studio.permissions import caller_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.texts import clusters
@@ -53,7 +53,7 @@ class ResourceMention:
         return self.id
 
     @classmethod
-    def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
+    def resolve(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
         """Return the resources by their names, as far as the reader may read them; one query for each kind.
 
         The id is added if others of the kind have the same name on the page.
@@ -80,7 +80,7 @@ class WorkspaceMention:
         return self.id
 
     @classmethod
-    def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
+    def resolve(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
         """Return the workspaces by their names, as far as the reader may read them; one query.
 
         The id is added if others have the same name on the page.
@@ -94,12 +94,12 @@ class WorkspaceMention:
 
 
 def workspace_name(workspace_id: str) -> SafeString:
-    return marked(WorkspaceMention(id=workspace_id))
+    return write_mark(WorkspaceMention(id=workspace_id))
 
 
 def resource_name(slug: str, resource_id: str, name: str = "") -> SafeString:
     """Return the name of a resource; `name` is the one that the reader may know, if it is known already."""
-    return marked(ResourceMention(slug=slug, id=resource_id, name=name))
+    return write_mark(ResourceMention(slug=slug, id=resource_id, name=name))
 
 
 def id_if_shared(slug: str, resource_id: str, name: str, *, before: str = "", after: str = "") -> SafeString:
@@ -108,7 +108,7 @@ def id_if_shared(slug: str, resource_id: str, name: str, *, before: str = "", af
     `before` and `after` are its separators.
     """
     mention = ResourceMention(slug=slug, id=resource_id, name=name, only_id=True, before=before, after=after)
-    return marked(mention)
+    return write_mark(mention)
 
 
 def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[tuple[str, str], str]:
@@ -125,7 +125,7 @@ def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[t
             catalog = KINDS_BY_SLUG[slug].catalog(caller)
             in_code = {agent_id: catalog.in_code[agent_id].name for agent_id in ids & catalog.in_code.keys()}
             stored = {resource.pk: entry.name for resource, entry in catalog.some(sorted(ids))}
-            names |= {(slug, pk): shortened(name) for pk, name in {**in_code, **stored}.items()}
+            names |= {(slug, pk): shorten(name) for pk, name in {**in_code, **stored}.items()}
     return names
 
 
@@ -190,7 +190,7 @@ class PersonMention:
         return self.username
 
     @classmethod
-    def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
+    def resolve(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
         """Return the people by their names; one query, and none if all accounts are known."""
         users = _accounts(mentions, request)
         names: dict[tuple[str, bool], str] = {}
@@ -258,7 +258,7 @@ def _mention(whom: Whom, place: Place, *, has_face: bool, is_account: bool = Tru
     if not whom:
         return SafeString(_("the application") if place is Place.WITHIN else _("The application"))
     account = None if isinstance(whom, str) else whom
-    return marked(
+    return write_mark(
         PersonMention(
             username=whom if isinstance(whom, str) else whom.get_username(),
             place=place,

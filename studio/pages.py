@@ -15,7 +15,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from pydantic.alias_generators import to_snake
 
-from studio.translation import translated, translated_at_field
+from studio.translation import translate, translate_at_field
 from studio.views import StudioPage
 from versioning.domain.errors import IdTaken, Invalid, VersioningError
 
@@ -30,7 +30,7 @@ def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
     """
     for issue in error.issues:
         field = names.get(issue.field, to_snake(issue.field))
-        form.add_error(field if field in form.fields else None, translated_at_field(issue.message))
+        form.add_error(field if field in form.fields else None, translate_at_field(issue.message))
 
 
 class FormPage(StudioPage, ABC):
@@ -85,7 +85,7 @@ class FormPage(StudioPage, ABC):
         self, form: forms.Form, message: str, *, field: str | None = None, status: int = 400
     ) -> HttpResponse:
         """Return the page with an error of the verb at a field, or above the form."""
-        form.add_error(field, translated(message))
+        form.add_error(field, translate(message))
         return self.show(form, status=status)
 
     def show(self, form: Any, *, status: int = 200, **context: Any) -> HttpResponse:
@@ -133,7 +133,7 @@ class ActionPage(StudioPage, ABC):
 
     def refusal_in_words(self, error: Any) -> str:
         """Return the message about one of the `refusals`."""
-        return translated(error.message)
+        return translate(error.message)
 
     @property
     def title(self) -> StrOrPromise:

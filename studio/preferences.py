@@ -48,14 +48,13 @@ def _translations(config: AppConfig) -> Path:
     return Path(config.path) / "locale"
 
 
-def _languages() -> dict[str, str]:
-    compiled = _translations(apps.get_app_config("studio")).glob("*/LC_MESSAGES/django.mo")
-    translated = {path.parts[-3] for path in compiled}
-    offered = {code: name for code, name in settings.LANGUAGES if to_locale(code) in translated}
-    return {_ENGLISH: "English", **offered}
-
-
-LANGUAGES: Final = _languages()
+_TRANSLATED: Final = {
+    path.parts[-3] for path in _translations(apps.get_app_config("studio")).glob("*/LC_MESSAGES/django.mo")
+}
+LANGUAGES: Final = {
+    _ENGLISH: "English",
+    **{code: name for code, name in settings.LANGUAGES if to_locale(code) in _TRANSLATED},
+}
 """The names of the studio's languages by code: English, and the project's languages with a translation."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, update_wrapper
 from typing import Any, Final, cast
 
@@ -30,7 +30,7 @@ from studio.accounts.forms import ChangePasswordForm, with_retry_after
 from studio.accounts.views import LoginPage
 from studio.activity.live import MOST, unread
 from studio.error_pages import error_page
-from studio.navigation import MAX_MAIN, Link, MainPage, NavigationRow
+from studio.navigation import MAX_MAIN, Link, NavigationRow
 from studio.permissions import EditorAdmin, caller_of, may_enter
 from studio.preferences import catalog_address, preferences_of
 from studio.views import StudioPage
@@ -83,7 +83,7 @@ class StudioSite(AdminSite):
         if issubclass(getattr(view, "view_class", object), StudioPage):
             return guarded
 
-        def framed(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def view_in_frame(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             try:
                 response = guarded(request, *args, **kwargs)
             except PermissionDenied:
@@ -100,16 +100,18 @@ class StudioSite(AdminSite):
             if isinstance(response, TemplateResponse) and isinstance(
                 response.template_name, str | list | tuple
             ):
-                response.template_name = _in_frame(response.template_name)
+                names, backend = response.template_name, _templates()
+                names = [names] if isinstance(names, str) else [*names]
+                response.template_name = Template(backend.engine.select_template(names), backend)
             return response
 
-        return update_wrapper(framed, guarded)
+        return update_wrapper(view_in_frame, guarded)
 
     @method_decorator(never_cache)
     def login(  # type: ignore[override]  # what a view returns may be streamed
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        return LoginPage.shown(request, title=_("Sign in"), **(extra_context or {}))
+        return LoginPage.respond(request, title=_("Sign in"), **(extra_context or {}))
 
     def logout(  # type: ignore[override]  # Django redirects, too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -184,7 +186,14 @@ class StudioSite(AdminSite):
         pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
         sections = [section for page in pages for section in page.sections if route.startswith(section)]
         section = max(sections, key=len, default="")
-        counts = _waiting(pages, caller)
+        # Cached, because every page shows them. Changes without a resource, such as of a policy, invalidate
+        # all cached answers.
+        counts: dict[str, int] = get_editor().cache.get_or_make(
+            ("waiting", caller.user_id, caller.username, caller.rights),
+            RIGHTS,
+            lambda: {page.page: page.waiting(caller) for page in pages},
+            *_CHANGES,
+        )
         kinds = [Link(title=_("Home"), address=home, is_current=here == home)]
         added: list[Link] = []
         others: list[Link] = []
@@ -213,23 +222,6 @@ class StudioSite(AdminSite):
             group = kinds if issubclass(model, VersionedResource) else others if title else untitled
             group.append(link)
         return NavigationRow.of([*kinds, *added, *others, *untitled], MAX_MAIN)
-
-
-def _waiting(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:
-    """Return the number of items that wait for the caller, by page, cached until a resource or rights change.
-
-    Every page shows it. Changes without a resource, such as of a policy, invalidate all cached answers.
-    """
-    key = ("waiting", caller.user_id, caller.username, caller.rights)
-    counts: dict[str, int] = get_editor().cache.get_or_make(
-        key, RIGHTS, lambda: {page.page: page.waiting(caller) for page in pages}, *_CHANGES
-    )
-    return counts
-
-
-def _in_frame(names: str | Sequence[str]) -> Template:
-    backend = _templates()
-    return Template(backend.engine.select_template([names] if isinstance(names, str) else [*names]), backend)
 
 
 @lru_cache

@@ -14,7 +14,7 @@ from versioning.domain.errors import Message, Quoted, ResourceId, Usernames, Wor
 from versioning.domain.snapshots import Snapshot, message_subject, own_message, restored_from
 
 
-def translated(message: str) -> str:
+def translate(message: str) -> str:
     """Return a message of the domain in the current language, with names in place of ids.
 
     Other text, such as a library's message, is returned unchanged.
@@ -31,9 +31,9 @@ def translated(message: str) -> str:
     )
 
 
-def translated_at_field(message: str) -> str:
+def translate_at_field(message: str) -> str:
     """Return a message of the domain for a field of a form; some give the remedy instead of the problem."""
-    return str(_TO_DO.get(message, "")) or translated(message)
+    return str(_TO_DO.get(message, "")) or translate(message)
 
 
 _TO_DO: Final = {
@@ -64,7 +64,7 @@ def _show_value(value: Any, *, is_first: bool) -> Any:
     if isinstance(value, Quoted):
         return ", ".join(repr(_Quotable(name)) for name in value.names)
     if isinstance(value, Message):
-        return translated(value)
+        return translate(value)
     return _Quotable(value) if isinstance(value, str) else value
 
 
@@ -75,14 +75,14 @@ def title_of(version: Snapshot) -> str:
     """Return the name of a version for use on its own: `Version 3`, `Git 2f7341a` or `File`."""
     if version.source == "database":
         return _("Version {number}").format(number=version.number)
-    return translated(snapshots.version_title(version))
+    return translate(snapshots.version_title(version))
 
 
 def reference_to(version: Snapshot) -> str:
     """Return the name for use in a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
     if version.source == "database":
         return _("version {number}").format(number=version.number)
-    return translated(snapshots.reference_to(version))
+    return translate(snapshots.reference_to(version))
 
 
 def message_of(version: Snapshot) -> str:
@@ -94,7 +94,7 @@ def changes_of(version: Snapshot) -> str:
     """Return the description of a version without a message: `Instructions, Model`."""
     source = restored_from(version)
     if source:
-        return _("Restored from %(version)s") % {"version": translated(source)}
+        return _("Restored from %(version)s") % {"version": translate(source)}
     if version.source == "file":
         return _("The override file as it is now; not committed")
     if version.number == 1 and version.source == "database":

@@ -32,7 +32,7 @@ def posted_copy(request: HttpRequest) -> str:
     return copy if _ID.fullmatch(copy) else ""
 
 
-def saved(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def mark_copy_obsolete(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Return the answer to a saved form, with a cookie that marks its copy as obsolete."""
     if copy := posted_copy(request):
         before = _ID.findall(request.COOKIES.get(COOKIE, ""))

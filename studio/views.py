@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.views import View
 
 from studio import sign_in, site, unsaved
-from studio.error_pages import error_page, framed, own_address
+from studio.error_pages import error_page, own_address, render_in_frame
 from studio.marks import as_text
 from studio.permissions import caller_of
 from versioning.conf import get_editor
@@ -99,7 +99,7 @@ class StudioPage(View):
             return self.handle_error(error)
         is_done = request.method == "POST" and isinstance(response, HttpResponseRedirect)
         if is_done and not again and not self._is_refused and isinstance(response, HttpResponse):
-            return unsaved.saved(request, response)  # the copy of the typed text is obsolete
+            return unsaved.mark_copy_obsolete(request, response)  # the copy of the typed text is obsolete
         return response
 
     def instead(self) -> dict[str, str]:
@@ -113,7 +113,7 @@ class StudioPage(View):
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page in the frame of the studio."""
         frame = {"caller": self.caller, "news_address": self.news_address}
-        return framed(self.request, template, title=title, status=status, **{**frame, **context})
+        return render_in_frame(self.request, template, title=title, status=status, **{**frame, **context})
 
     def address(self, page: str, *rest: str) -> str:
         """Return the address of another page."""
@@ -129,7 +129,7 @@ class StudioPage(View):
         self.news_address = f"{reverse('studio:live')}?{urlencode({'after': self.position, **scope})}"
 
     @property
-    def expected(self) -> set[str]:
+    def etags(self) -> set[str]:
         """The entity tags for a verb: that of the resource when the page with the form was opened."""
         return {self.request.POST.get("tag", "")}
 

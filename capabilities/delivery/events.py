@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from studio.activity.sentences import Sentence, split_words_of_name
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import Right
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.editor.notifications import NotificationRule, NotificationTopic
 from versioning.models.querysets import within
@@ -54,13 +54,10 @@ EVENTS: Final = EventSubject(
 
 _DISABLED: Final = "webhook.disabled"
 
-
-def _was_disabled(caller: Caller) -> Q:
-    """Return the condition that a webhook of a workspace that the person administers was disabled."""
-    return Q(type=_DISABLED) & within("workspace_id", caller.scope(Right.ADMINISTER))
-
-
-OF_WEBHOOKS: Final = NotificationRule(condition=_was_disabled)
+OF_WEBHOOKS: Final = NotificationRule(
+    condition=lambda caller: Q(type=_DISABLED) & within("workspace_id", caller.scope(Right.ADMINISTER))
+)
+"""A webhook of a workspace that the person administers was disabled."""
 TOPIC: Final = NotificationTopic(
     name="webhookDisabled", title=gettext_lazy("webhooks that were disabled, to admins"), types=[_DISABLED]
 )

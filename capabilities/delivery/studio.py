@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
-from uuid import UUID
 
 from django import forms
 from django.db.models import QuerySet
@@ -42,11 +41,11 @@ from capabilities.delivery.verbs import (
     read_health,
 )
 from studio import one_time_secrets
-from studio.activity.sentences import TypeGroup, grouped, name_of, subject_noun
+from studio.activity.sentences import TypeGroup, group_types, name_of, subject_noun
 from studio.dates import moment_in_words, time_element
 from studio.error_pages import error_page
-from studio.extensions import Extension, NamedInEvent, Notice, WorkspaceTab
-from studio.limits import shortened
+from studio.extensions import Extension, NamedInEvent, Notice, WorkspaceTab, rows_in_events
+from studio.limits import shorten
 from studio.named import Place, person
 from studio.pages import ActionPage, FormPage
 from studio.views import StudioPage
@@ -75,7 +74,7 @@ REASONS: Final[Mapping[str, str | Promise]] = {
 
 def webhook_title(webhook: Webhook) -> str:
     """Return the title of a webhook: its description, or the host that it sends to."""
-    return shortened(webhook.description or urlsplit(webhook.url).hostname or webhook.url, 80)
+    return shorten(webhook.description or urlsplit(webhook.url).hostname or webhook.url, 80)
 
 
 def type_in_words(event_type: str) -> str:
@@ -99,20 +98,12 @@ def event_in_words(event: Mapping[str, Any]) -> str:
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
     """Return the webhooks that the caller administers, by position and ordinal of the events; one query."""
-    ids = {
-        (event.position, event.ordinal): UUID(event.detail["webhookId"])
-        for event in events
-        if event.detail.get("webhookId")
-    }
-    if not ids:
-        return {}
-    rows = verbs.list_webhooks(by=caller).in_bulk(set(ids.values()))
+    webhooks = rows_in_events(events, "webhookId", verbs.list_webhooks(by=caller))
     return {
         key: NamedInEvent(
-            title=webhook_title(rows[pk]), address=address("webhook", rows[pk].workspace_id, str(pk))
+            title=webhook_title(webhook), address=address("webhook", webhook.workspace_id, str(webhook.pk))
         )
-        for key, pk in ids.items()
-        if pk in rows
+        for key, webhook in webhooks.items()
     }
 
 
@@ -148,7 +139,7 @@ class WebhookForm(forms.Form):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.groups = [(group, {group.pattern, *dict(group.types)}) for group in grouped(types())]
+        self.groups = [(group, {group.pattern, *dict(group.types)}) for group in group_types(types())]
         known = {name for _group, names in self.groups for name in names}
         stored = self.initial.get("event_types", ())
         self.unknown = [event_type for event_type in stored if event_type not in known]

@@ -11,7 +11,6 @@ from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from studio.activity.sentences import Fragment, Sentence
-from versioning.domain.access import Caller
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.editor.notifications import NotificationRule, NotificationTopic
 
@@ -111,16 +110,12 @@ GATES: Final = EventSubject(
 
 _FINISHED: Final = "experiment.finished"
 
-
-def _own_experiments(caller: Caller) -> Q:
-    """Return the condition that an experiment of the person has ended.
-
-    Of a pair, that is the requested experiment, not its baseline.
-    """
-    return Q(type=_FINISHED, detail__createdBy=caller.username, detail__baselineOf__isnull=True)
-
-
-OF_EXPERIMENTS: Final = NotificationRule(condition=_own_experiments)
+OF_EXPERIMENTS: Final = NotificationRule(
+    condition=lambda caller: Q(
+        type=_FINISHED, detail__createdBy=caller.username, detail__baselineOf__isnull=True
+    )
+)
+"""An experiment of the person has ended. Of a pair, that is the requested experiment, not its baseline."""
 TOPIC: Final = NotificationTopic(
     name="experimentFinished", title=_("my experiments, when they have ended"), types=[_FINISHED]
 )

@@ -33,7 +33,7 @@ from capabilities.mail.recipients import (
 from studio.activity import lines as activity
 from studio.activity.sentences import Fragment
 from studio.dates import moment_in_words
-from studio.limits import shortened
+from studio.limits import shorten
 from studio.marks import as_text, writing
 from studio.named import workspace_name
 from studio.permissions import caller_of
@@ -102,7 +102,7 @@ class Letter:
             **({"List-Unsubscribe": f"<{self.settings_address}>"} if self.settings_address else {}),
         }
         message = EmailMultiAlternatives(
-            subject=shortened(self.subject, MAX_SUBJECT),
+            subject=shorten(self.subject, MAX_SUBJECT),
             body=render_to_string("mail/letter.txt", shown),
             from_email=conf.sender(),
             to=[to],

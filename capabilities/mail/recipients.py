@@ -84,7 +84,7 @@ FORGOTTEN_PASSWORD: Final = NotificationTopic(
 OWN: Final = (INVITATION, FORGOTTEN_PASSWORD)
 
 
-def offered() -> list[NotificationTopic]:
+def list_topics() -> list[NotificationTopic]:
     """Return the topics with mail: those with at least one known event."""
     known = types()
     return [

@@ -27,10 +27,10 @@ from editor_client.shared.text_keys import caseless
 
 from capabilities.mail import conf
 from capabilities.mail.models import Mail, MailKind, MailPreferences
-from capabilities.mail.recipients import address_field, mail_address, offered
+from capabilities.mail.recipients import address_field, list_topics, mail_address
 from studio import sign_in, site
 from studio.accounts.forms import PasswordAlone, client_address, sentence_about_waiting
-from studio.error_pages import framed
+from studio.error_pages import render_in_frame
 from studio.extensions import Extension
 from studio.navigation import Link
 from studio.sign_in_methods import SignInExtension
@@ -68,7 +68,7 @@ class MailPage(StudioPage):
     def _choose(self) -> HttpResponse:
         form = self.request.POST
         user: Any = self.request.user
-        known = [topic.name for topic in offered()]
+        known = [topic.name for topic in list_topics()]
         before = MailPreferences.objects.of([user.pk])[user.pk].turned_off
         # Choices for topics that are not offered now, such as those of a removed application, are unchanged.
         turned_off = [name for name in before if name not in known]
@@ -106,7 +106,7 @@ class MailPage(StudioPage):
             problem=problem,
             has_address=self.field is not None,
             address=typed if typed is not None else str(getattr(user, self.field or "", "") or ""),
-            topics=[(topic, preferences.wants(topic.name)) for topic in offered()],
+            topics=[(topic, preferences.wants(topic.name)) for topic in list_topics()],
             daily=preferences.daily,
         )
 
@@ -199,7 +199,7 @@ class ForgottenPasswordPage(View):
 
     def _page(self, *, status: int = 200, **context: Any) -> HttpResponse:
         title = _("Forgotten your password?")
-        return framed(self.request, "mail/forgotten.html", title=title, status=status, **context)
+        return render_in_frame(self.request, "mail/forgotten.html", title=title, status=status, **context)
 
 
 class NewPasswordForm(PasswordAlone, SetPasswordForm):  # type: ignore[type-arg]  # Django's class takes none at runtime
@@ -229,7 +229,7 @@ class NewPasswordPage(PasswordResetConfirmView):
         """Set the password, and confirm it."""
         super().form_valid(form)
         sign_in.end_sessions(self.user)
-        return framed(self.request, self.template_name, title=_("A new password"), is_done=True)
+        return render_in_frame(self.request, self.template_name, title=_("A new password"), is_done=True)
 
 
 urlpatterns = [

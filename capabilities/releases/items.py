@@ -226,7 +226,7 @@ _Versions = Mapping[tuple[str, str, UUID], int]
 """The numbers of versions by kind, resource and id."""
 
 
-def pinned(editor: Editor, release: Release, items: Items, by: Caller) -> list[ReleaseItem]:
+def pin_items(editor: Editor, release: Release, items: Items, by: Caller) -> list[ReleaseItem]:
     """Return the items to store; an item without a version gets the latest one of its resource.
 
     Takes two statements for each kind. Raises `Invalid` naming each item that has a problem.

@@ -29,7 +29,7 @@ from capabilities.releases.items import (
     find_collection,
     lock_items,
     now,
-    pinned,
+    pin_items,
     planned_versions,
     read_ahead,
     refuse_too_many,
@@ -165,7 +165,7 @@ def create(
         created_by_id=caller.user_id,
     )
     validate(release, ["description"])
-    new_items = pinned(releases.editor, release, items, caller)
+    new_items = pin_items(releases.editor, release, items, caller)
     with events.transaction():
         store_new(release, new_items, caller)
     return find(str(release.pk), by=caller)
@@ -199,7 +199,7 @@ def change(
         names = zip(("title", "description"), before, after, strict=True)
         changed.extend(name for name, old, new in names if old != new)
         if items is not None:
-            changed.extend(_replace_items(release, pinned(releases.editor, release, items, caller)))
+            changed.extend(_replace_items(release, pin_items(releases.editor, release, items, caller)))
     return find(release_id, by=caller)
 
 
@@ -219,7 +219,7 @@ def add_items(
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, changed):
         known = {(item.kind, item.resource_id): item for item in release.items.all()}
-        new = pinned(releases.editor, release, items, caller)
+        new = pin_items(releases.editor, release, items, caller)
         known |= {(item.kind, item.resource_id): item for item in new}
         refuse_too_many(len(known))
         changed.extend(_replace_items(release, list(known.values())))

@@ -33,7 +33,7 @@ from versioning.domain.uuids import parse_uuid
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
-from versioning.models import Membership, VersionedResource, Workspace, events
+from versioning.models import Membership, Workspace, events
 from versioning.models.accounts import accounts, accounts_alike, accounts_named
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
@@ -148,7 +148,7 @@ def with_wording(remark: str, wording: str) -> str:
     return f"{remark}\n\n{fence}suggestion\n{wording}\n{fence}".lstrip("\n")
 
 
-def replaced(text: str, start: int, quote: str, wording: str) -> str | None:
+def replace_quote(text: str, start: int, quote: str, wording: str) -> str | None:
     """Return a text with the quote at a position replaced by a wording; None if the quote is not there."""
     pattern = r"\s+".join(map(re.escape, quote.split()))
     match = re.compile(pattern).match(text, start)
@@ -158,12 +158,12 @@ def replaced(text: str, start: int, quote: str, wording: str) -> str | None:
 MAX_MENTIONED: Final = 20
 """The maximum number of people whom a comment notifies."""
 MENTION: Final = regex.compile(r"(?<![\w\p{M}@.+/-])@([\w\p{M}@.+-]+)")
-"""An `@` and the text after it, in a `composed` text; a mark belongs to the letter before it."""
+"""An `@` and the text after it, in composed text; a mark belongs to the letter before it."""
 _MAX_PUNCTUATION: Final = 3
 """The number of punctuation marks at the end that can belong to a name; each is tried."""
 
 
-def composed(text: str) -> str:
+def compose(text: str) -> str:
     """Return a text with letters and marks composed, as in user names."""
     return unicodedata.normalize("NFC", text)
 
@@ -191,7 +191,7 @@ def update_mentions(comment: Comment, event: UUID) -> None:
 
 def _people_in(text: str, workspace_id: str) -> abc.Collection[Any]:
     """Return the mentioned people who can read comments in the workspace."""
-    mentioned = list(islice(dict.fromkeys(MENTION.findall(composed(text))), MAX_MENTIONED))
+    mentioned = list(islice(dict.fromkeys(MENTION.findall(compose(text))), MAX_MENTIONED))
     if not mentioned:
         return ()
     names = {name: possible_names(name) for name in mentioned}
@@ -370,12 +370,13 @@ class Comments(Verbs):
             comment.delete()
 
 
-def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    """Delete the rows of a resource; those of a code-defined agent outlive its overrides."""
-    Comment.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
-
-
-FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
+# The comments on a code-defined agent outlive its overrides.
+FOLLOWER: Final = Follower(
+    call=lambda instance, **_signal: Comment.objects.filter(
+        kind=instance.kind.slug, identity=instance.uuid
+    ).delete(),
+    rows=RESOURCES,
+)
 
 
 def _find_first(subject: Subject, parent: str | None) -> Comment | None:

@@ -185,12 +185,6 @@ def _of_reviews(caller: Caller) -> Q:
     )
 
 
-def _mentions(caller: Caller) -> Q:
-    """Return the condition that an event is about a comment that mentions the person."""
-    mentions = Mention.objects.filter(event=OuterRef("uuid"), user_id=caller.user_id).order_by()
-    return Q(Exists(mentions), type__in=_MENTIONING)
-
-
 _MENTIONED: Final = "mentioned"
 _MENTIONING: Final = ("comment.added", "comment.changed")
 TOPICS: Final = (
@@ -213,5 +207,11 @@ TOPICS: Final = (
 )
 RULES: Final = (
     NotificationRule(condition=_of_reviews),
-    NotificationRule(condition=_mentions, topic=_MENTIONED),
+    NotificationRule(
+        condition=lambda caller: Q(
+            Exists(Mention.objects.filter(event=OuterRef("uuid"), user_id=caller.user_id).order_by()),
+            type__in=_MENTIONING,
+        ),
+        topic=_MENTIONED,
+    ),
 )

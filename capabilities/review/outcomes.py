@@ -95,7 +95,14 @@ def judged_version(
         digest=version.digest,
         named=named_by(resource, held) if named is None and held is not None else named,
         is_numbered=not version.read_only,
-        was_in_file=version.read_only or _is_in_file(resource, version),
+        was_in_file=version.read_only
+        or (
+            pointers is not None
+            and any(
+                snapshot is not None and snapshot.digest == version.digest
+                for snapshot in (pointers.file, *pointers.from_git)
+            )
+        ),
     )
 
 
@@ -124,14 +131,6 @@ def about(asked: Collection[JudgedVersion]) -> Q:
         resource_id__in={version.target.id for version in asked},
         identity__in={version.target.identity for version in asked},
     )
-
-
-def _is_in_file(resource: VersionedResource, version: Snapshot) -> bool:
-    """Return whether the override file has exactly this configuration, or had it in some commit."""
-    if resource.pointers is None:
-        return False
-    held = (resource.pointers.file, *resource.pointers.from_git)
-    return any(snapshot is not None and snapshot.digest == version.digest for snapshot in held)
 
 
 APPROVE: Final = "approve"
@@ -451,16 +450,15 @@ def _forget_authors(
         OtherAuthor.objects.about(resource).delete()
 
 
-def _forget_with_row(instance: Any, **_signal: Any) -> None:
-    OtherAuthor.objects.filter(identity=instance.uuid).delete()
-
-
 FOLLOWERS: Final = (
     Follower(call=_remember_file, events=["created", "versionCreated"]),
     Follower(call=_begin_numbers_again, events=["created", "versionCreated"]),
     Follower(call=_remember_author, events=["versionDeleted"]),
     Follower(call=_forget_authors, events=["deleted"]),
-    Follower(call=_forget_with_row, rows=RESOURCES),
+    Follower(
+        call=lambda instance, **_signal: OtherAuthor.objects.filter(identity=instance.uuid).delete(),
+        rows=RESOURCES,
+    ),
 )
 
 
@@ -472,7 +470,7 @@ class Published(NamedTuple):
     named: str
 
 
-def published(asked: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
+def list_published(asked: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
     """Return the configurations of the resources that were live, by the keys of the resources."""
     found: defaultdict[Key, list[Published]] = defaultdict(list)
     rows = PublishedConfiguration.objects.filter(about(asked))
@@ -510,7 +508,7 @@ def find_authors(
         )
         for version in numbered
     }
-    saved = _saved(numbered, spans.values()) if numbered else {}
+    saved = _list_authors(numbered, spans.values()) if numbered else {}
     issuers = _issuers({account for versions in saved.values() for _, account in versions})
     return {
         (resource, number): frozenset(
@@ -533,7 +531,7 @@ def _issuers(accounts: Collection[Hashable]) -> Mapping[Hashable, set[Hashable]]
     return found
 
 
-def _saved(
+def _list_authors(
     asked: Sequence[JudgedVersion], spans: Iterable[tuple[int, int]]
 ) -> Mapping[Key, list[tuple[int, Hashable]]]:
     """Return who saved versions or suggested their wording, by number, including deleted versions."""
@@ -578,7 +576,7 @@ def judge_versions(
                 pk__in={version.target.workspace_id for version in asked}
             ).values_list("pk", "required")
         )
-    before = published(asked)
+    before = list_published(asked)
     named = named_now(asked)
     verdicts = _verdicts_on(asked, named)
     authors = find_authors(asked, before)
@@ -609,7 +607,13 @@ def _verdicts_on(
     )
     rows: list[Any] = list(verdicts.defer("body").select_related("author").order_by("pk"))
     workspaces = {version.resource: version.target.workspace_id for version in asked}
-    publishers = _publishers({row.author_id for row in rows}, set(workspaces.values()))
+    least = LEAST_ROLE[Right.PUBLISH].rank
+    members = Membership.objects.filter(
+        user__in={row.author_id for row in rows},
+        workspace__in=set(workspaces.values()),
+        role__in=[role.value for role in Role if role.rank >= least],
+    )
+    publishers = set(members.values_list("user_id", "workspace_id"))
     found: defaultdict[Key, list[GivenVerdict]] = defaultdict(list)
     for row in rows:
         resource = (row.kind, row.resource_id, row.identity)
@@ -628,11 +632,3 @@ def _verdicts_on(
             )
         )
     return found
-
-
-def _publishers(people: Collection[Any], workspaces: Collection[str]) -> Collection[tuple[Any, str]]:
-    """Return the people who can publish, each with one of the workspaces."""
-    least = LEAST_ROLE[Right.PUBLISH].rank
-    roles = [role.value for role in Role if role.rank >= least]
-    members = Membership.objects.filter(user__in=people, workspace__in=workspaces, role__in=roles)
-    return set(members.values_list("user_id", "workspace_id"))

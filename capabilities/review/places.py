@@ -139,7 +139,7 @@ def occurrences(config: Config, name: str, quote: str) -> list[PlaceOfWords]:
     return found
 
 
-def located(config: Config, name: str, quote: str, hint: Hint = Hint()) -> PlaceOfWords | None:  # noqa: B008  immutable
+def locate(config: Config, name: str, quote: str, hint: Hint = Hint()) -> PlaceOfWords | None:  # noqa: B008  immutable
     """Return the place of some words in a field that a reader has chosen; without a hint, the first one.
 
     Returns None if no text of the field contains them.
@@ -151,7 +151,10 @@ def located(config: Config, name: str, quote: str, hint: Hint = Hint()) -> Place
     own = [place for place in found if place.path == hint.path]
     if not isinstance(text, str) or hint.line is None or not own:
         return own[0] if own else found[0]
-    begins, ends = _bounds_of_line(text, hint.line)
+    begins = 0
+    for _ in range(hint.line - 1):
+        begins = text.find("\n", begins) + 1 or len(text)
+    ends = text.find("\n", begins) + 1 or len(text) + 1  # the position of the next line
     on_line = [place for place in own if begins <= place.start < ends]
     if on_line:
         return on_line[min(hint.earlier, len(on_line) - 1)]
@@ -162,29 +165,21 @@ def start_in(text: Any, line: int | None, quote: str) -> int | None:
     """Return the position of a quote in a text, preferably in its line; None if it is not in the text."""
     if not isinstance(text, str) or not quote:
         return None
-    place = located({"text": text}, "text", quote, Hint("text", line))
+    place = locate({"text": text}, "text", quote, Hint("text", line))
     return None if place is None else place.start
 
 
-def _bounds_of_line(text: str, line: int) -> tuple[int, int]:
-    """Return the positions of a line and of the next one in a text."""
-    start = 0
-    for _ in range(line - 1):
-        start = text.find("\n", start) + 1 or len(text)
-    return start, text.find("\n", start) + 1 or len(text) + 1
-
-
-def followed(
+def follow(
     old: Config,
     new: Config,
     before: PlaceOfWords,
     places: list[PlaceOfWords],
-    moved: Callable[[str, str, int], int],
+    map_position: Callable[[str, str, int], int],
 ) -> PlaceOfWords:
     """Return the places of a quote in a newer version that are the commented words.
 
-    `moved` maps a position of a text to another text. All texts of the field are compared as one, because
-    words can move from one block to another.
+    `map_position` maps a position of a text to another text. All texts of the field are compared as one,
+    because words can move from one block to another.
     """
     names = top(old, before.path), top(new, before.path)
     old_texts, new_texts = (
@@ -192,11 +187,11 @@ def followed(
     )
     starts = dict(_starts(new_texts))
     old_start = dict(_starts(old_texts)).get(before.path, 0) + before.start
-    expected = moved(_joined(old_texts), _joined(new_texts), old_start)
+    expected = map_position(_join(old_texts), _join(new_texts), old_start)
     return min(places, key=lambda place: abs(starts[place.path] + place.start - expected))
 
 
-def _joined(named: list[tuple[str, str]]) -> str:
+def _join(named: list[tuple[str, str]]) -> str:
     return _BETWEEN.join(text for _path, text in named)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -244,10 +245,6 @@ class _Publication:
             raise RightsChanged(self.request.caller)
 
 
-def _reason(member: Any) -> object:
-    return member["reason"]
-
-
 APPROVALS: Final = gate.Check(
     decide=decide,
     drafts_by_default=requires_review,
@@ -255,7 +252,7 @@ APPROVALS: Final = gate.Check(
         _OPTION: gate.Option(
             member=_MEMBER,
             schema=BypassReview,
-            from_body=_reason,
+            from_body=itemgetter("reason"),
             reason_against=ReviewRequired.code,
             metavar="REASON",
             help="publish versions without the required approvals, for this reason, which the log records",

@@ -140,10 +140,6 @@ def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
     return [member.user for member in found.values()]
 
 
-def _remove_with_resource(instance: Any, **_signal: Any) -> None:
-    Review.objects.filter(identity=instance.uuid).delete()
-
-
 def _remove_with_override(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
@@ -171,7 +167,10 @@ def _close_without_version(
 
 
 FOLLOWERS: Final = (
-    Follower(call=_remove_with_resource, rows=RESOURCES),
+    Follower(
+        call=lambda instance, **_signal: Review.objects.filter(identity=instance.uuid).delete(),
+        rows=RESOURCES,
+    ),
     Follower(call=_remove_with_override, events=["deleted"]),
     Follower(call=_close_without_version, events=["versionDeleted"]),
 )

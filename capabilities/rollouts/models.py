@@ -225,7 +225,7 @@ class RolloutStep(models.Model):
         return f"{self.arm} {self.weight} at {self.run_at:%Y-%m-%d %H:%M} UTC"
 
     @property
-    def unattended(self) -> Caller:
+    def unattended_caller(self) -> Caller:
         """The caller in the log if it fails: its author, who is notified."""
         return replace(APPLICATION, username=self.author_name or None, via=Via.SCHEDULE)
 

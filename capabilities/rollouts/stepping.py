@@ -106,7 +106,7 @@ def _fail(step: RolloutStep, error: VersioningError) -> None:
         if failed.update(state=StepState.FAILED, due_at=None, problem=error.message):
             steps.cancel()
             rollout = step.rollout
-            rollout.record("changed", step.unattended, rollout.target, **{FAILED_STEP: step.arm})
+            rollout.record("changed", step.unattended_caller, rollout.target, **{FAILED_STEP: step.arm})
 
 
 JOBS: Final = (Periodic(name="steps of rollouts", run=take_due, every=SECONDS, in_each_worker=True),)

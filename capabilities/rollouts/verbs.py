@@ -99,7 +99,9 @@ def find(rollouts: Verbs, rollout_id: str, *, by: Who = APPLICATION) -> Rollout:
     found = Rollout.objects.filter(pk=parse_uuid(rollout_id)).first()
     if found is None:
         raise NotFound
-    _find_resource(rollouts, found, caller_of(by))
+    resource = rollouts.editor.collection(KINDS_BY_SLUG[found.kind]).find(found.resource_id, by=by)
+    if target(resource).identity != found.identity:
+        raise NotFound
     return found
 
 
@@ -197,15 +199,6 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
         version = find_version(locked.resource, chosen.version_id)
         locked.activate(version, rolloutId=str(rollout.pk))
     return rollout
-
-
-def _find_resource(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedResource:
-    """Return the resource of a rollout; raises `NotFound` if the caller may not read it."""
-    collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
-    found: VersionedResource = collection.find(rollout.resource_id, by=by)
-    if target(found).identity != rollout.identity:
-        raise NotFound
-    return found
 
 
 def _find_versions(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snapshot]:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from capabilities.schedules.judging import NOT_ALLOWED
 from studio.activity.sentences import Fragment, Sentence
-from versioning.domain.access import Caller, Via
+from versioning.domain.access import Via
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.editor.notifications import NotificationRule, NotificationTopic
 
@@ -195,20 +195,16 @@ EVENTS: Final = EventSubject(
 )
 
 
-def _of_own_schedules(caller: Caller) -> Q:
-    """Return the condition that an event is about the person's schedule, except that it just ran."""
-    types = ("schedule.changed", "schedule.cancelled", "schedule.failed")
-    return Q(type__in=types, detail__createdBy=caller.username)
-
-
-def _failures(caller: Caller) -> Q:
-    """Return the condition that a schedule failed that ran as the person."""
-    return Q(type="schedule.failed", via=Via.SCHEDULE)
-
-
 NOTIFICATIONS: Final = (
-    NotificationRule(condition=_of_own_schedules),
-    NotificationRule(condition=_failures, unattended=True),
+    # The person's schedule was changed, cancelled or failed; that it just ran is no news.
+    NotificationRule(
+        condition=lambda caller: Q(
+            type__in=("schedule.changed", "schedule.cancelled", "schedule.failed"),
+            detail__createdBy=caller.username,
+        )
+    ),
+    # A schedule that ran as the person failed.
+    NotificationRule(condition=lambda _caller: Q(type="schedule.failed", via=Via.SCHEDULE), unattended=True),
 )
 
 TOPIC: Final = NotificationTopic(

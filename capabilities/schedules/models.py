@@ -312,7 +312,7 @@ class Schedule(models.Model):
         self._still_waiting().update(due_at=timezone.now() + wait)
 
     @property
-    def unattended(self) -> Caller:
+    def unattended_caller(self) -> Caller:
         """The caller in the log if it fails: its author, who is notified."""
         return replace(APPLICATION, username=self.author_name or None, via=Via.SCHEDULE)
 

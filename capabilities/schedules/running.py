@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import logging
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
@@ -72,7 +72,7 @@ class ResourceSubject(Subject):
 
     change: Change[Any]
 
-    def pinned(self, version_id: str | None, action: str, *, field: str = "versionId") -> dict[str, Any]:
+    def pin_version(self, version_id: str | None, action: str, *, field: str = "versionId") -> dict[str, Any]:
         """Return the columns for the version of an action; raises `Invalid`."""
         if action == Action.UNPUBLISH:
             if version_id is not None:
@@ -204,13 +204,13 @@ def run(schedule: Schedule) -> None:
     if timezone.now() > schedule.run_at + grace:
         problem = Message("No worker was running then, nor for long afterwards.")
         with events.transaction():
-            schedule.fail(schedule.unattended, MISSED, problem, ScheduleState.MISSED)
+            schedule.fail(schedule.unattended_caller, MISSED, problem, ScheduleState.MISSED)
         return
     try:
         _act(schedule, by=person(schedule))
     except VersioningError as error:
         with events.transaction():
-            schedule.fail(schedule.unattended, failure_code(error), failure_message(error))
+            schedule.fail(schedule.unattended_caller, failure_code(error), failure_message(error))
 
 
 @retry_on_conflict
@@ -294,11 +294,6 @@ def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
             yield parse_uuid(version_id)
 
 
-def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:
-    waiting = Schedule.objects.waiting().filter(release_id__in=releases)
-    return waiting.values_list("release_id", flat=True)
-
-
 def _take_over(release: Release, by: Caller) -> None:
     """Run the schedules of a release as the caller, who has changed its items."""
     for schedule in Schedule.objects.waiting().filter(release_id=release.pk).with_lock():
@@ -320,7 +315,7 @@ def _end_with_key(key: ApiKey, by: Caller) -> Sequence[Schedule]:
     """End the schedules of a revoked key; return those that the caller may read."""
     ended = list(Schedule.objects.waiting().filter(key_prefix=key.prefix).with_lock())
     for schedule in ended:
-        schedule.fail(schedule.unattended, NOT_ALLOWED, key_unusable(key.prefix))
+        schedule.fail(schedule.unattended_caller, NOT_ALLOWED, key_unusable(key.prefix))
     covered = set(Schedule.objects.covered_by(by).filter(key_prefix=key.prefix).values_list("pk", flat=True))
     return [
         schedule
@@ -338,7 +333,11 @@ SCHEDULED_VERSIONS: Final = KeptVersions(
     pinned=_scheduled_versions, refusal=in_use(Message("is scheduled: cancel that first"))
 )
 SCHEDULED_RELEASES: Final = AutomaticReleases(
-    among=_scheduled_ones, take_over=_take_over, published=_cancel_published
+    among=lambda releases: (
+        Schedule.objects.waiting().filter(release_id__in=releases).values_list("release_id", flat=True)
+    ),
+    take_over=_take_over,
+    published=_cancel_published,
 )
 
 

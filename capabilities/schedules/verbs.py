@@ -181,14 +181,14 @@ def create(
         missing, given = ("until", "then") if until is None else ("then", "until")
         raise Invalid.field(missing, Message("is required together with {field}", field=given))
     with locked_resource(schedules.editor, kind, resource_id, by) as locked:
-        pinned = locked.pinned(version_id, action)
+        pinned = locked.pin_version(version_id, action)
         if expects is not CURRENT and expects is not None:
-            locked.pinned(expects, Action.PUBLISH, field="expects")  # raises for an unknown version
+            locked.pin_version(expects, Action.PUBLISH, field="expects")  # raises for an unknown version
         subject = locked if expects is CURRENT else locked.expecting(expects)
         schedule = _insert(subject, begin, by, action=action, force=force, **pinned)
         pair = [schedule]
         if end is not None:
-            back = locked.pinned(then, Action.PUBLISH, field="then.versionId")
+            back = locked.pin_version(then, Action.PUBLISH, field="then.versionId")
             after = subject.expecting(version_id)
             pair += [_insert(after, end, by, action=Action.PUBLISH, force=force, follows=schedule, **back)]
         remember(schedules, pair)
@@ -335,7 +335,7 @@ def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedu
         yield schedule
 
 
-def _scheduled(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
+def _list_scheduled(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
     """Return the resources of a kind that are scheduled, alone or in a release."""
     waiting = Schedules.current().list(by=viewer.caller).waiting().order_by()
     alone = waiting.filter(kind=kind.slug).values_list("resource_id", flat=True)
@@ -345,7 +345,7 @@ def _scheduled(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[st
 
 
 FILTER: Final = Filter(
-    criterion=among(_scheduled),
+    criterion=among(_list_scheduled),
     field="scheduled",
     choices=[("waiting", pgettext_lazy("a schedule", "Scheduled"))],
     is_quick=True,

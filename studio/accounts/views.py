@@ -37,11 +37,11 @@ from studio.accounts.forms import (
     remember_browser,
     with_retry_after,
 )
-from studio.error_pages import framed
+from studio.error_pages import render_in_frame
 from studio.named import display_name, reserved_names
 from studio.pages import FormPage
 from studio.preferences import LANGUAGES
-from studio.translation import translated
+from studio.translation import translate
 from studio.views import StudioPage
 from studio.workspaces.names import role_name
 from versioning.domain.access import Role, Via
@@ -107,7 +107,7 @@ class AcceptPage(View):
         try:
             invitations().accept_with_new_account(invitation.digest, password, via=Via.STUDIO)
         except (IdTaken, Invalid) as error:
-            form.add_error(None, translated(error.message))
+            form.add_error(None, translate(error.message))
             return self._show(invitation, form, status=409)
         self.request.session.pop(OPENED_INVITATION, None)
         user = authenticate(self.request, username=invitation.username, password=password)
@@ -135,7 +135,7 @@ class AcceptPage(View):
         )
 
     def _page(self, title: str, *, status: int, **context: Any) -> HttpResponse:
-        return framed(self.request, _TEMPLATE, title=title, status=status, **context)
+        return render_in_frame(self.request, _TEMPLATE, title=title, status=status, **context)
 
 
 class SessionPage(StudioPage):
@@ -157,7 +157,7 @@ class LoginPage(LoginView):
     """Whether this is the sign-in page for superusers while other passwords are not accepted."""
 
     @classmethod
-    def shown(
+    def respond(
         cls, request: HttpRequest, *, title: str, for_superusers: bool = False, **context: Any
     ) -> HttpResponseBase:
         """Return the page, or go home if the person is signed in."""

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from studio import additions
 from studio.activity.sentences import Fragment, Names, describe_event, resource_fragment, version_name
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
-from studio.limits import shortened
+from studio.limits import shorten
 from studio.named import Place, person_name, resource_name
-from studio.translation import translated
+from studio.translation import translate
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import reference_to_id
@@ -130,10 +130,10 @@ class _Found:
         catalog = kind.catalog(self.caller)
         in_code = {pk: catalog.in_code[pk] for pk in resource_ids & catalog.in_code.keys()}
         self.in_code |= {(kind.slug, pk) for pk in in_code}
-        self.called |= {(kind.slug, pk): shortened(agent.name) for pk, agent in in_code.items()}
+        self.called |= {(kind.slug, pk): shorten(agent.name) for pk, agent in in_code.items()}
         for resource, entry in catalog.some(sorted(resource_ids)):
             self.identities[kind.slug, resource.pk] = resource.uuid
-            self.called[kind.slug, resource.pk] = shortened(entry.name)
+            self.called[kind.slug, resource.pk] = shorten(entry.name)
         ids = [UUID(text) for event in events for text in _version_ids(event) if _is_uuid(text)]
         saved = [event for event in events if _is_save(event)]
         before = Q(
@@ -167,7 +167,7 @@ class _Found:
         number = self.numbers.get(version_id)
         if number is None and version_id == event.version_id and _is_uuid(version_id):
             number = event.version_number  # the version itself may have been deleted
-        text = translated(reference_to_id(version_id)) if number is None else version_name(number)
+        text = translate(reference_to_id(version_id)) if number is None else version_name(number)
         if not self._is_open(event, version_id):
             return Fragment(text, number=number)
         address = self._kind(event).address("version", event.resource_id, version_id)

@@ -25,7 +25,7 @@ from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
 from studio.named import Place, people, person_name, workspace_name
 from studio.resources.rows import VISIBILITIES
-from studio.translation import translated
+from studio.translation import translate
 from studio.workspaces.names import NAMES as ROLES
 from versioning.domain.access import Via
 from versioning.domain.events import EventSubject, find_subject, find_type
@@ -117,7 +117,7 @@ def name_of(event_type: str) -> str:
     return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or split_words_of_name(what))
 
 
-def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
+def group_types(types: Iterable[str]) -> Iterator[TypeGroup]:
     for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
         words = words_about(subject)
         yield TypeGroup(
@@ -197,7 +197,7 @@ class Names:
 
     def version(self, version_id: str) -> Fragment:
         """Return the name of a version: `version 3`, `Git 2f7341a`."""
-        return self.versions.get(version_id) or Fragment(translated(reference_to_id(version_id)))
+        return self.versions.get(version_id) or Fragment(translate(reference_to_id(version_id)))
 
     def draft(self, version_id: str) -> Fragment:
         """Return the name of a version that was a draft when it was saved: `draft 3`."""

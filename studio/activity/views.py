@@ -23,7 +23,7 @@ from editor_client.shared import canonical
 from editor_client.shared.text_keys import collation_key
 
 from studio.activity.lines import EventLine, lines_of
-from studio.activity.sentences import grouped
+from studio.activity.sentences import group_types
 from studio.marks import as_text, writing
 from studio.named import named_like
 from studio.permissions import caller_of
@@ -135,7 +135,9 @@ class ActivityForm(forms.Form):
     def __init__(self, data: Any, *, types: Collection[str], of_one: bool, caller: Caller) -> None:
         super().__init__(data, auto_id="filter-%s")
         self.caller = caller
-        groups = [(group.title, [(group.pattern, group.anything), *group.types]) for group in grouped(types)]
+        groups = [
+            (group.title, [(group.pattern, group.anything), *group.types]) for group in group_types(types)
+        ]
         choices: list[Any] = [("", gettext("Anything")), *groups]
         self.fields["type"].choices = choices  # type: ignore[attr-defined]
         if of_one:
@@ -149,31 +151,31 @@ class ActivityForm(forms.Form):
         return known_name(typed) if typed else ""
 
     @property
-    def given(self) -> dict[str, Any]:
+    def filters(self) -> dict[str, Any]:
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
 
     @property
-    def wanted(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """The filters as arguments of `editor.event.page`."""
-        given = self.given
+        filters = self.filters
         return {
-            "types": frozenset(matching([given["type"]])) if "type" in given else None,
-            "actor": given.get("actor"),
-            "where": self._condition(given),
+            "types": frozenset(matching([filters["type"]])) if "type" in filters else None,
+            "actor": filters.get("actor"),
+            "where": self._condition(filters),
         }
 
-    def _condition(self, given: dict[str, Any]) -> Q:
+    def _condition(self, filters: dict[str, Any]) -> Q:
         condition = Q()
-        if "target" in given:
-            target = given["target"]
+        if "target" in filters:
+            target = filters["target"]
             texts = ["resource_id", *(KeyTextTransform(name, "detail") for name in _MEMBERS)]
             named = reduce(or_, (contains_caseless(text, target) for text in texts))
             condition &= named | named_like(target, self.caller)
-        if "since" in given:
-            condition &= Q(created_at__gte=start_of_day(given["since"]))
-        if "until" in given:
-            condition &= Q(created_at__lt=end_of(given["until"]))
+        if "since" in filters:
+            condition &= Q(created_at__gte=start_of_day(filters["since"]))
+        if "until" in filters:
+            condition &= Q(created_at__lt=end_of(filters["until"]))
         return condition
 
 
@@ -204,7 +206,7 @@ class ActivityPage(StudioPage):
             scope = self.scope
             if not self.administers():
                 raise Forbidden("The audit log is for admins.")
-            return audit_file(request, self.editor, END, {**form.wanted, **scope})
+            return audit_file(request, self.editor, END, {**form.arguments, **scope})
         text = request.GET.get("before", "")
         is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
         before = int(text) if is_number else None
@@ -214,16 +216,16 @@ class ActivityPage(StudioPage):
             before=END if before is None else before,
             limit=PER_PAGE,
             by=self.caller,
-            **form.wanted,
+            **form.arguments,
             **self.scope,
         )
-        query = urlencode(form.given)
-        as_file = urlencode({**form.given, "format": "csv"})
+        query = urlencode(form.filters)
+        as_file = urlencode({**form.filters, "format": "csv"})
         return self.page(
             "studio/activity/activity.html",
             title=gettext("Activity"),
             form=form,
-            is_narrowed=bool(form.given),
+            is_narrowed=bool(form.filters),
             lines=lines_of(found.events, self.caller, of_one=self.of_one),
             actors=sorted({event.actor for event in found.events if event.actor}, key=collation_key),
             newest="" if before is None else f"?{query}",

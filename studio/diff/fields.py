@@ -18,7 +18,7 @@ from editor_client.shared.instructions import as_one_text
 from studio.diff.texts import Op, Section, common_runs, gaps, sections, spans
 from studio.field_words import in_reading_order, titles, words_of
 from studio.forms.rules import in_words, is_rules, sentence
-from studio.limits import PageBudget, shortened
+from studio.limits import PageBudget, shorten
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.text_search import IN_WORDS
 
@@ -505,13 +505,13 @@ def _find_op(before: Any, after: Any) -> Op:
 
 
 def _change(name: str, title: str, change: JsonChange, budget: PageBudget, names: Names) -> FieldChange:
-    title = shortened(title)
+    title = shorten(title)
     told = describe_reference(change, names) if name == "instructions" else ""
     if told:
         return FieldChange(title=title, op=change.op, note=told, block_id=block_of(change))
     op, note, counted = change.op, "", budget.left_out
     if op is Op.MOVED:
-        note, texts = moved(int(change.before)), (as_text(change.after),) * 2
+        note, texts = describe_move(int(change.before)), (as_text(change.after),) * 2
     else:
         op = op if change.path else _find_op(change.before, change.after)
         texts = _texts(change.before, change.after, op)
@@ -626,7 +626,7 @@ def _find_item(change: JsonChange) -> Any:
     return change.before if change.op is Op.REMOVED else change.after
 
 
-def moved(place: int) -> str:
+def describe_move(place: int) -> str:
     return _("It was number %(number)s before.") % {"number": place}
 
 

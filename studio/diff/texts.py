@@ -227,7 +227,7 @@ def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
     return _on_whole_lines(_merge_pieces(found))
 
 
-def moved(before: str, after: str, position: int) -> int:
+def map_position(before: str, after: str, position: int) -> int:
     """Map a position of a text to another text; a removed position maps to its place there."""
     old = new = 0
     for span in spans(before, after, PageBudget()):

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from studio.dates import moment_in_words
 from studio.diff.fields import FieldDifference, differences, unchanged_titles
-from studio.limits import PageBudget, shortened
+from studio.limits import PageBudget, shorten
 from studio.named import Place, person_name
 from studio.resources.base import IN_CODE, ResourcePage
 from studio.resources.rows import BlockOnPage, blocks_on_page
@@ -237,6 +237,6 @@ class ComparePage(DifferencesPage):
                 states.get(entry.state, ""),
                 *(label.name for label in entry.labels),
                 (person_name(version.author_name, Place.NAMED) if is_account else version.author_name or ""),
-                shortened(message_of(version) or changes_of(version), MAX_MESSAGE),
+                shorten(message_of(version) or changes_of(version), MAX_MESSAGE),
             ]
             yield version.version_id, " · ".join(filter(None, about))

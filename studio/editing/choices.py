@@ -19,7 +19,7 @@ from studio.editing.base import EditablePage
 from studio.forms.context import ContextControl, declared_values, names_in
 from studio.forms.inputs import Input
 from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind
-from studio.limits import MAX_NAME, PageBudget, shortened
+from studio.limits import MAX_NAME, PageBudget, shorten
 from studio.resources.base import ResourcePage
 from studio.resources.rows import STATES
 from versioning.conf import get_editor
@@ -52,7 +52,7 @@ def known_models(provider: str, workspace_id: str, caller: Caller) -> dict[str, 
     """Return the names of models in use, of this provider or of any, each with its user; three queries."""
     found: dict[str, str] = {}
     for agent in get_editor().code.readable_by(caller).values():
-        _add(found, provider, agent.model, _("used in %(name)s") % {"name": shortened(agent.name)})
+        _add(found, provider, agent.model, _("used in %(name)s") % {"name": shorten(agent.name)})
     for config in _configs(workspace_id, caller):
         value = config.get("model") or {}
         for model in [variant["value"] for variant in value] if isinstance(value, list) else [value]:
@@ -88,7 +88,7 @@ def _add(found: dict[str, str], provider: str, model: Mapping[str, Any] | None, 
 
 
 def _used_in(config: Config) -> str:
-    return _("used in %(name)s") % {"name": shortened(str(config.get("name") or "…"))}
+    return _("used in %(name)s") % {"name": shorten(str(config.get("name") or "…"))}
 
 
 MAX_CHOICES: Final = 20
@@ -116,12 +116,12 @@ class ReferenceChoice:
     def of(cls, kind: StudioKind, found: Suggestion) -> ReferenceChoice:
         return cls(
             id=found.id,
-            name=shortened(found.name),
+            name=shorten(found.name),
             state=str(STATES[found.state].word),
             chip=STATES[found.state].chip,
             address=kind.address("change", found.id),
             folder=found.id[: found.id.rfind("/") + 1],
-            preview=shortened(found.excerpt, MAX_PREVIEW),
+            preview=shorten(found.excerpt, MAX_PREVIEW),
         )
 
 
@@ -160,7 +160,7 @@ def _containing(text: str, names: Mapping[str, str]) -> list[ReferenceChoice]:
     matching = [name for name in names if sought in caseless(name)]
     found = sorted(matching, key=lambda one: not caseless(one).startswith(sought))
     return [
-        ReferenceChoice(id=block_id, preview=shortened(names[block_id], MAX_PREVIEW))
+        ReferenceChoice(id=block_id, preview=shorten(names[block_id], MAX_PREVIEW))
         for block_id in found[:MAX_CHOICES]
     ]
 
@@ -211,7 +211,7 @@ class NamesPage(EditablePage):
         for name in _list_declared(config, used=""):
             found.setdefault(name.path, name)
         for source in self._elsewhere(config):
-            title = _title(source)
+            title = shorten(str(source.get("name") or "")) or "…"
             paths = [name.path for name in names_in(source) if len(name.path) <= MAX_NAME]
             used = [ContextName(path=path, used=title) for path in paths]
             for name in (*_list_declared(source, used=title), *used):
@@ -249,10 +249,6 @@ def _list_declared(config: Config, *, used: str) -> Iterator[ContextName]:
         )
 
 
-def _title(config: Config) -> str:
-    return shortened(str(config.get("name") or "")) or "…"
-
-
 MAX_REFERENCES: Final = 2 * PageBudget.characters
 """The maximum total length of the prompt blocks on a page."""
 EXCERPT_LINES: Final = 2
@@ -273,7 +269,7 @@ class ShownBlock:
     @property
     def excerpt(self) -> str:
         lines = [line for line in (self.text or "").splitlines() if line.strip()]
-        return shortened("\n".join(lines[:EXCERPT_LINES]), EXCERPT)
+        return shorten("\n".join(lines[:EXCERPT_LINES]), EXCERPT)
 
     @property
     def has_more(self) -> bool:
@@ -355,13 +351,14 @@ def refuse_unknown(changed: Mapping[str, Any], known: list[Config], caller: Call
         old = {target for config in known for _place, target in references(config)}
         new = [(place, target) for place, target in references({field: changed[field]}) if target not in old]
         found = suggestions_by_id(kind.catalog(caller), {target for _place, target in new}) if new else {}
-        issues += [_issue(kind, place, target) for place, target in new if target not in found]
+        for place, target in new:
+            if target in found:
+                continue
+            named = {"id": shorten(target)}
+            if kind is AGENT:
+                message = Message("there is no agent with the id {id} that you may use here", **named)
+            else:
+                message = Message("there is no prompt block with the id {id} that you may use here", **named)
+            issues.append(Issue(place, message))
     if issues:
         raise Invalid(issues)
-
-
-def _issue(kind: StudioKind, place: str, target: str) -> Issue:
-    named = {"id": shortened(target)}
-    if kind is AGENT:
-        return Issue(place, Message("there is no agent with the id {id} that you may use here", **named))
-    return Issue(place, Message("there is no prompt block with the id {id} that you may use here", **named))

@@ -12,11 +12,19 @@ from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER, listed_in, problem, read_tags
 
 from studio.field_words import IN_CODE, WITHHELD, Words, words_of
-from studio.forms.fields import changes, control_of, rebase_form, show_model, show_usages, shown, too_large
+from studio.forms.fields import (
+    changes,
+    control_of,
+    rebase_form,
+    show_config,
+    show_model,
+    show_usages,
+    too_large,
+)
 from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
 from studio.forms.rules import show_rules
 from studio.kind_words import FieldWords, Part
-from studio.limits import shortened
+from studio.limits import shorten
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent, changeable, code_config, not_applied
@@ -55,7 +63,7 @@ class FieldView:
 
     @property
     def excerpt(self) -> str:
-        return shortened(self.saved, EXCERPT)
+        return shorten(self.saved, EXCERPT)
 
     @property
     def template(self) -> str:
@@ -244,7 +252,7 @@ class Submission:
 
 
 def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:
-    form = shown(config, list(names))
+    form = show_config(config, list(names))
     tags = read_tags(metadata)
     # Invalid tags are shown only in the JSON: they must not disappear when a tag is typed.
     is_plain = metadata.get(MEMBER, tags) == tags

@@ -31,7 +31,7 @@ from studio.forms.modes import MODES, rewritten, typed_value
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.marks import as_text
 from studio.publishing.views import obstacle_to
-from studio.translation import title_of, translated, translated_at_field
+from studio.translation import title_of, translate, translate_at_field
 from versioning.domain import snapshots
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, IdTaken, Invalid, Issue, NotFound
@@ -60,10 +60,10 @@ def answer_saved(
     return JsonResponse({"messages": said, **saves_on})
 
 
-def refused(request: HttpRequest, controls: Input, unplaced: Sequence[Issue]) -> JsonResponse:
+def answer_invalid(request: HttpRequest, controls: Input, unplaced: Sequence[Issue]) -> JsonResponse:
     """Answer an invalid form: the `errors` of its controls by their names, and the other `problems`."""
     problems = [
-        as_text(f"{place_of(issue.field)}: {translated(issue.message)}", request) for issue in unplaced
+        as_text(f"{place_of(issue.field)}: {translate(issue.message)}", request) for issue in unplaced
     ]
     return JsonResponse({"errors": dict(_errors(controls, request)), "problems": problems}, status=400)
 
@@ -77,7 +77,7 @@ def _errors(controls: Input, request: HttpRequest) -> Iterator[tuple[str, list[A
     if controls.errors:
         yield (
             controls.path,
-            [as_text(capfirst(translated_at_field(error)), request) for error in controls.errors],
+            [as_text(capfirst(translate_at_field(error)), request) for error in controls.errors],
         )
     for child in controls.children.values():
         yield from _errors(child, request)
@@ -128,13 +128,13 @@ class EditPage(EditablePage):
         except Invalid as error:
             unplaced = submission.reading.attach(error.issues)
             if self.is_in_place:
-                return refused(request, controls, unplaced)
+                return answer_invalid(request, controls, unplaced)
             # The form still belongs to its original version, not to later ones.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
         before = self.resource.latest_id if self.resource is not None else ""
         is_new = saved is not None and saved.resource.latest_id != before
-        return self._saved(saved, submission, is_new=is_new)
+        return self._respond(saved, submission, is_new=is_new)
 
     def _instead_of_saving(self, submission: Submission) -> HttpResponse | None:
         """Return the answer to a form that must not be saved, or not yet; None for all others."""
@@ -159,7 +159,7 @@ class EditPage(EditablePage):
     def is_in_place(self) -> bool:
         return wants_json(self.request)
 
-    def _saved(self, saved: Resolved[Any] | None, submission: Submission, *, is_new: bool) -> HttpResponse:
+    def _respond(self, saved: Resolved[Any] | None, submission: Submission, *, is_new: bool) -> HttpResponse:
         redirect = self._after(saved, then=submission.controls["then"].typed, is_new=is_new)
         if not self.is_in_place:
             return redirect
@@ -219,7 +219,7 @@ class EditPage(EditablePage):
     def _after(self, saved: Resolved[Any] | None, *, then: str, is_new: bool) -> HttpResponseRedirect:
         if saved is None:
             return self.back("change", str(UNCHANGED), level=messages.INFO)
-        warnings = dict.fromkeys(translated(warning.message) for warning in saved.warnings)
+        warnings = dict.fromkeys(translate(warning.message) for warning in saved.warnings)
         for warning in first_of(list(warnings), MAX_MESSAGES):
             self.tell(warning)
         message = (
@@ -254,7 +254,7 @@ class EditPage(EditablePage):
         if self.resource is None or not is_saved:
             return conflict()
         saved = Resolved(resource=self.resource, version=self.base or self.resource.base)
-        return self._saved(saved, submission, is_new=bool(submission.changed))
+        return self._respond(saved, submission, is_new=bool(submission.changed))
 
     def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
         self.forget("base")
@@ -347,7 +347,7 @@ class ConvertPage(EditablePage):
                 value = code_config(self.code_agent).get(name)
             controls.children[name] = rewritten(name, value, mode)
         except Invalid as error:
-            reasons = "; ".join(translated(issue.message) for issue in error.issues)
+            reasons = "; ".join(translate(issue.message) for issue in error.issues)
             sentence = _REFUSALS[mode] % {"reasons": reasons}
             return HttpResponse(sentence, status=400, content_type="text/plain")
         form = EditForm.of(self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields)

@@ -14,7 +14,7 @@ from editor_client.shared import canonical
 from editor_client.shared.instructions import placeholders
 
 from studio.forms.inputs import MAX_SEGMENTS, Input, Reading, json_text, read_json
-from studio.limits import MAX_NAME, shortened
+from studio.limits import MAX_NAME, shorten
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Invalid
@@ -263,8 +263,8 @@ def _control_for_schema(path: str, declared: Mapping[str, Any]) -> ContextContro
         path=path,
         type=listed[0],
         format="date" if listed[0] == "string" and declared.get("format") == "date" else "",
-        title=shortened(str(declared.get("title") or "")),
-        help=shortened(str(declared.get("description") or "")),
+        title=shorten(str(declared.get("title") or "")),
+        help=shorten(str(declared.get("description") or "")),
         options=options,
     )
 

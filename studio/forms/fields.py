@@ -308,10 +308,6 @@ def _text(control: Input, path: str, reading: Reading) -> str:
     return control.as_text
 
 
-def _text_or_none(control: Input, path: str, reading: Reading) -> str | None:
-    return _text(control, path, reading) or None
-
-
 def _varying(simple: FormField) -> FormField:
     """Return a field that is one value, variants of it, or JSON if controls cannot represent it exactly."""
     variants = FormField(
@@ -351,7 +347,10 @@ def _instructions_shown(value: Any) -> Shown:
 
 NAME = FormField(show=lambda value: value or "", read=_line)
 TEXT = FormField(show=lambda value: value or "", read=_text)
-OPTIONAL_TEXT = FormField(show=lambda value: value or "", read=_text_or_none)
+OPTIONAL_TEXT = FormField(
+    show=lambda value: value or "",
+    read=lambda control, path, reading: _text(control, path, reading) or None,
+)
 JSON = FormField(show=json_text, read=read_json)
 RULES = FormField(show=show_rules, read=read_rules)
 INSTRUCTIONS = FormField(show=_instructions_shown, read=read_instructions)
@@ -439,7 +438,7 @@ def too_large(config: Config, names: list[str]) -> list[str]:
     return found
 
 
-def shown(config: Config, names: list[str]) -> Input:
+def show_config(config: Config, names: list[str]) -> Input:
     """Return the form of a configuration, without the fields that are too large."""
     large = too_large(config, names)
     small = [name for name in names if name not in large]
@@ -463,7 +462,7 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
 
 
 def rebase_form(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
-    form = shown(latest, names)
+    form = show_config(latest, names)
     form.children.update({name: posted[name] for name in touched})
     return form
 

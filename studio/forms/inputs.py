@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
-from studio.translation import translated_at_field
+from studio.translation import translate_at_field
 from versioning.domain.errors import Invalid, Issue, Message
 
 
@@ -104,7 +104,7 @@ class Input:
     def problems(self) -> SafeString:
         """The errors as HTML; a save in place also fills them in."""
         found = format_html_join(
-            "", '<p class="error">{}</p>', ((capfirst(translated_at_field(error)),) for error in self.errors)
+            "", '<p class="error">{}</p>', ((capfirst(translate_at_field(error)),) for error in self.errors)
         )
         hidden = "" if self.errors else SafeString(" hidden")
         return format_html('<div id="error-{}" data-errors{}>{}</div>', self.path, hidden, found)

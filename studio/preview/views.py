@@ -28,7 +28,7 @@ from studio.forms.fields import is_unchosen
 from studio.forms.inputs import controls_of
 from studio.forms.rules import drop_empty_conditions
 from studio.kinds import AGENT, PROMPT_BLOCK
-from studio.limits import PageBudget, shortened
+from studio.limits import PageBudget, shorten
 from studio.resources.rows import BlockOnPage, blocks_on_page
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -71,11 +71,11 @@ class Preview:
     """Whether there are placeholders in instructions without blocks, which are not filled in."""
 
     @property
-    def hidden(self) -> list[dict[str, Any]]:
+    def hidden_blocks(self) -> list[dict[str, Any]]:
         return [block for block in self.blocks if block["why_not"]]
 
     @property
-    def shown(self) -> list[dict[str, Any]]:
+    def shown_blocks(self) -> list[dict[str, Any]]:
         return [block for block in self.blocks if not block["why_not"]]
 
     @classmethod
@@ -86,7 +86,7 @@ class Preview:
         """
         known = {block.id: block for block in used}
         length = sum(len(piece.text) for piece in explanation.pieces)
-        pieces = list(_shown(explanation.pieces))
+        pieces = list(_fit_pieces(explanation.pieces))
         filled = []
         for origin, title in _ORIGINS:
             counts = Counter(piece.path for piece in explanation.pieces if piece.origin is origin)
@@ -113,7 +113,7 @@ class Preview:
         )
 
 
-def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _fit_pieces(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Yield the pieces that fit on a page; unmarked text becomes a single piece."""
     budget = PageBudget()
     marks = 0
@@ -223,11 +223,11 @@ class AgentsOfBlock:
     caller: Caller
 
     @cached_property
-    def offered(self) -> list[tuple[str, str]]:
+    def choices(self) -> list[tuple[str, str]]:
         """The (id, name) of each, up to a limit; agents that show the block live come first."""
-        found = self._named(self.live, self.live.ids[:MAX_AGENTS])
+        found = self._with_names(self.live, self.live.ids[:MAX_AGENTS])
         if len(found) < MAX_AGENTS:
-            found += self._named(self._drafts, self._only_in_drafts[: MAX_AGENTS - len(found)])
+            found += self._with_names(self._drafts, self._only_in_drafts[: MAX_AGENTS - len(found)])
         return found
 
     @cached_property
@@ -243,8 +243,8 @@ class AgentsOfBlock:
         live = set(self.live.ids)
         return [agent_id for agent_id in self._drafts.ids if agent_id not in live]
 
-    def _named(self, users: Dependents, ids: Sequence[str]) -> list[tuple[str, str]]:
-        return [(agent_id, shortened(name or agent_id)) for agent_id, name in users.find_names(ids)]
+    def _with_names(self, users: Dependents, ids: Sequence[str]) -> list[tuple[str, str]]:
+        return [(agent_id, shorten(name or agent_id)) for agent_id, name in users.find_names(ids)]
 
     def _users(self, status: Status) -> Dependents:
         users: Dependents = PROMPT_BLOCK.collection.dependents(self.block_id, status=status, by=self.caller)
@@ -274,7 +274,7 @@ class AgentsOfBlock:
             if code is not None:  # an override is applied to the code
                 config = merged_config(code, config) if version else code_config(code)
             if any(target == self.block_id for _field, target in referenced_blocks(config)):
-                name = dict(self._named(users, [agent_id])).get(agent_id, agent_id)
+                name = dict(self._with_names(users, [agent_id])).get(agent_id, agent_id)
                 return BlockInAgent(agent_id, name, config, version, is_live)
         return None
 
@@ -309,7 +309,7 @@ class InstructionsPage(EditablePage):
         asked = requested.get("blocks") == "drafts" and named_overlay(requested) is None
         return asked and self.may(Right.READ_DRAFTS)
 
-    def used(self, config: Config) -> list[BlockOnPage]:
+    def list_blocks(self, config: Config) -> list[BlockOnPage]:
         """Return the prompt blocks that a configuration refers to, with their live versions and drafts."""
         return blocks_on_page(config, self.caller)
 
@@ -350,7 +350,7 @@ class SavedInstructionsPage(InstructionsPage):
         version: Snapshot = self.collection.get(self.resource_id, selector, by=self.caller).version
         return version
 
-    def saved(self, status: Status) -> Config:
+    def saved_config(self, status: Status) -> Config:
         if self.resource is None:
             return self.effective(None)
         return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
@@ -379,8 +379,8 @@ class TryPage(SavedInstructionsPage):
             overlay=self.overlay,
             with_drafts=self.with_drafts,
             offers_drafts=(has_blocks and not self.overlay and self.may(Right.READ_DRAFTS)),
-            answer_actions=additions.added(lambda one: one.answer_actions(self.caller)),
-            agents=self.agents.offered if self.agents else (),
+            answer_actions=additions.collect(lambda one: one.answer_actions(self.caller)),
+            agents=self.agents.choices if self.agents else (),
             in_agent=self.user,
             modes=self._modes() if form.examples.may_read else (),
             addresses={name: self.address(name) for name in ("try", "context", "preview", "usage")},
@@ -399,7 +399,7 @@ class TryPage(SavedInstructionsPage):
 
     def form(self) -> ContextForm:
         """Return an empty form for the context of the running versions."""
-        own = self.effective(self.overlaid) if self.overlay else self.saved(self.statuses[0])
+        own = self.effective(self.overlaid) if self.overlay else self.saved_config(self.statuses[0])
         if not self.kind.is_shown:
             return self.context_form(own, drafts=self.with_drafts)
         return self.context_form(own, *([self.user.config] if self.user else []), drafts=False)
@@ -412,7 +412,7 @@ class TryPage(SavedInstructionsPage):
     @cached_property
     def user(self) -> BlockInAgent | None:
         """The agent to run a prompt block in; None if there is none, and for agents."""
-        if self.agents is None or not self.agents.offered:
+        if self.agents is None or not self.agents.choices:
             return None
         return self.agents.get(self._parameters.get("agent", ""))
 
@@ -476,7 +476,7 @@ class TryPage(SavedInstructionsPage):
             version_id=version.version_id if version else "",
             status=Status.DRAFT if with_drafts else status,
             stream=f"{self.address('try_run')}?{urlencode(selector.as_dict())}",
-            blocks=self.used(self.saved(status)),
+            blocks=self.list_blocks(self.saved_config(status)),
         )
 
 
@@ -527,12 +527,12 @@ class PreviewPage(SavedInstructionsPage):
 
     def saved_form(self) -> ContextForm:
         """Return an empty form for the context of the requested version."""
-        return self.context_form(self._shown, drafts=self.with_drafts)
+        return self.context_form(self._chosen_config, drafts=self.with_drafts)
 
     def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
         preview, errors = _make_preview(form, self._preview_saved)
         which = {
-            "wanted": self._wanted.value,
+            "wanted": self._chosen_status.value,
             "overlay": self.overlay,
             "with_drafts": self.with_drafts,
             "offers_drafts": not self.overlay and not self.kind.is_shown and self.may(Right.READ_DRAFTS),
@@ -556,24 +556,26 @@ class PreviewPage(SavedInstructionsPage):
         return {"addresses": {name: self.address(name) for name in ("preview", "context")}}
 
     @cached_property
-    def _wanted(self) -> Status:
+    def _chosen_status(self) -> Status:
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
         wanted = requested.get("version", "")
         return next((status for status in self.statuses if status.value == wanted), self.statuses[0])
 
     @property
-    def _shown(self) -> Config:
-        return self.effective(self.overlaid) if self.overlay else self.saved(self._wanted)
+    def _chosen_config(self) -> Config:
+        return self.effective(self.overlaid) if self.overlay else self.saved_config(self._chosen_status)
 
     def _preview_saved(self, context: Mapping[str, Any]) -> Preview:
-        selector = Selector(overlay=self.overlay.name) if self.overlay else Selector(status=self._wanted)
+        selector = (
+            Selector(overlay=self.overlay.name) if self.overlay else Selector(status=self._chosen_status)
+        )
         if self.kind.is_shown:
             version = self.collection.get(self.resource_id, selector, by=self.caller).version
             return self._preview_block(version.config, context)
         explanation = self.editor.agent.explain(
             self.resource_id, selector, context=context, drafts_of_blocks=self.with_drafts, by=self.caller
         )
-        return Preview.of(explanation, self.used(self._shown))
+        return Preview.of(explanation, self.list_blocks(self._chosen_config))
 
     def _preview_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
         if self.kind.is_shown:
@@ -585,7 +587,7 @@ class PreviewPage(SavedInstructionsPage):
         explanation = self.editor.prompt.explain(
             instructions, context, drafts=self.with_drafts, by=self.caller, field="instructions"
         )
-        return Preview.of(explanation, self.used(config))
+        return Preview.of(explanation, self.list_blocks(config))
 
     def _preview_block(self, config: Config, context: Mapping[str, Any]) -> Preview:
         block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}

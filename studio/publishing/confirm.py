@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from studio import additions
 from studio.pages import ActionPage
 from studio.publishing.views import DependentsPage, Obstacle
-from studio.translation import title_of, translated
+from studio.translation import title_of, translate
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, EditConflict, Forbidden, Invalid, NotFound, VersioningError
 from versioning.domain.selectors import Status
@@ -54,7 +54,7 @@ class ConfirmPage(ActionPage, DependentsPage):
                 raise
             return self.ask(status=409)
         except Invalid as error:
-            return self.ask(status=400, errors=[translated(issue.message) for issue in error.issues])
+            return self.ask(status=400, errors=[translate(issue.message) for issue in error.issues])
 
     def is_allowed(self) -> bool:
         return self.may(self.right)
@@ -146,7 +146,7 @@ class UnpublishPage(ConfirmPage):
         )
 
     def act(self) -> str:
-        self.collection.unpublish(self.resource_id, by=self.caller, expect=self.expected)
+        self.collection.unpublish(self.resource_id, by=self.caller, expect=self.etags)
         return _("Unpublished. Nothing was deleted.")
 
 
@@ -189,7 +189,7 @@ class DeletePage(ConfirmPage):
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Delete it, unless its id has to be typed and is not."""
-        is_unchanged = not self.expected.isdisjoint({self.record.etag, "*"})
+        is_unchanged = not self.etags.isdisjoint({self.record.etag, "*"})
         typed_id = request.POST.get("typed_id", "").strip()
         if self.is_live and is_unchanged and typed_id != self.resource_id:
             return self.ask(status=400, has_other_id=True)
@@ -201,7 +201,7 @@ class DeletePage(ConfirmPage):
 
     def act(self) -> str:
         name = self.summary.name
-        self.collection.delete(self.resource_id, by=self.caller, expect=self.expected)
+        self.collection.delete(self.resource_id, by=self.caller, expect=self.etags)
         return _("“%(name)s” is deleted.") % {"name": name}
 
 
@@ -239,7 +239,7 @@ class VisibilityPage(ConfirmPage):
 
     def act(self) -> str:
         other = self.other
-        self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=self.expected)
+        self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=self.etags)
         return _("It is now public.") if other is Visibility.PUBLIC else _("It is now private.")
 
 
@@ -275,5 +275,5 @@ class DiscardPage(ConfirmPage):
         }
 
     def act(self) -> str:
-        self.collection.discard_draft(self.resource_id, self.drafts, by=self.caller, expect=self.expected)
+        self.collection.discard_draft(self.resource_id, self.drafts, by=self.caller, expect=self.etags)
         return _("The draft is discarded.")

@@ -202,7 +202,7 @@ class WaitingPage(StudioPage):
             may_publish=any(draft.may_publish for draft in drafts),
             some_hindered=any(draft.hindrance for draft in drafts),
             publish_address=reverse("studio:publish_chosen"),
-            further=additions.added(lambda one: one.chosen(self.caller, ChosenOn.WAITING)),
+            further=additions.collect(lambda one: one.chosen(self.caller, ChosenOn.WAITING)),
         )
 
     def _drafts(self, waits: list[Waits]) -> list[Draft]:

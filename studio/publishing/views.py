@@ -23,9 +23,9 @@ from studio import additions
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.kinds import AGENT
-from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of, shortened
+from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of, shorten
 from studio.resources.base import ResourcePage
-from studio.translation import reference_to, title_of, translated
+from studio.translation import reference_to, title_of, translate
 from studio.views import with_undo
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -74,7 +74,7 @@ class DependentsPage(ResourcePage):
             self.used_by = total + hidden  # so that the head of the page need not query it again
         return ShownDependents(
             shown=[
-                (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
+                (agent_id, shorten(name or agent_id), AGENT.address("change", agent_id))
                 for agent_id, name in names
             ],
             total=total,
@@ -139,9 +139,9 @@ def reasons(error: VersioningError | None) -> list[str]:
     if error is None:
         return []
     if isinstance(error, Invalid):
-        sentences = [translated(issue.message) for issue in error.issues]
+        sentences = [translate(issue.message) for issue in error.issues]
         return [f"{message[:1].upper()}{message[1:]}." for message in sentences]
-    return [translated(error.summary)]
+    return [translate(error.summary)]
 
 
 def obstacle_to(
@@ -219,13 +219,13 @@ class PublishPage(DifferencesPage, DependentsPage):
         """
         self.listen(self.scope)
         self.require(Right.PUBLISH)
-        return self.show(request.GET.get("version") or self.stored.current.version_id)
+        return self.show(request.GET.get("version") or self.stored_resource.current.version_id)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Publish the version that was shown; with a reason, without the required approvals."""
         if "undo" in request.POST:
             return self._undone(request.POST["undo"])
-        version_id, before = request.POST.get("version", ""), self.stored.active_id
+        version_id, before = request.POST.get("version", ""), self.stored_resource.active_id
         reason = given_reason(request)
         if reason == "":
             return self.show(version_id, status=400, reason_error=_("Say why."))
@@ -234,7 +234,7 @@ class PublishPage(DifferencesPage, DependentsPage):
                 self.resource_id,
                 version_id,
                 by=self.caller,
-                expect=self.expected,
+                expect=self.etags,
                 **options_of(request, reason),
             )
         except EditConflict:
@@ -246,7 +246,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             # The page shows the gate's refusal, or that the person has lost the right.
             self.require(Right.PUBLISH)
             return self.show(version_id, status=403)
-        warnings = [translated(warning.message) for warning in published.warnings]
+        warnings = [translate(warning.message) for warning in published.warnings]
         for warning in first_of(warnings, MAX_MESSAGES):
             self.tell(warning)
         message = _("%(version)s is live.") % {"version": title_of(published.version)}
@@ -262,7 +262,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         """Restore the previous live version, unless the resource has changed since."""
         self.require(Right.PUBLISH)
         version_id, _bar, etag = undo.partition("|")
-        live = self.stored.active
+        live = self.stored_resource.active
         try:
             if version_id:
                 self.collection.publish(self.resource_id, version_id, by=self.caller, expect={etag})
@@ -274,12 +274,12 @@ class PublishPage(DifferencesPage, DependentsPage):
             return self.back("history", " ".join(reasons(error)), level=messages.ERROR)
         self.forget()
         message = _("%(version)s is no longer live.") % {"version": title_of(live) if live else ""}
-        if self.stored.active is not None:
-            message = _("%(version)s is live again.") % {"version": title_of(self.stored.active)}
+        if self.stored_resource.active is not None:
+            message = _("%(version)s is live again.") % {"version": title_of(self.stored_resource.active)}
         return self.back("history", message)
 
     @property
-    def stored(self) -> VersionedResource:
+    def stored_resource(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to publish."""
         if self.with_history is None:
             raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
@@ -288,7 +288,7 @@ class PublishPage(DifferencesPage, DependentsPage):
     def show(
         self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any
     ) -> HttpResponse:
-        resource, caller = self.stored, self.caller
+        resource, caller = self.stored_resource, self.caller
         is_latest = version_id == resource.latest_id
         if is_latest and self.may(Right.PUBLISH):
             version = resource.latest

@@ -264,7 +264,7 @@ class ResourcePage(StudioPage):
 
     def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""
-        for step in additions.added(lambda one: one.next_steps(self.caller, self.kind, resource, version)):
+        for step in additions.collect(lambda one: one.next_steps(self.caller, self.kind, resource, version)):
             message = format_html('{} <a class="link" href="{}">{}</a>', message, step.address, step.title)
         return message
 
@@ -360,7 +360,7 @@ class VersionFormPage(ResourcePage):
     """The error for an agent that only code defines."""
 
     @property
-    def stored(self) -> VersionedResource:
+    def stored_resource(self) -> VersionedResource:
         """The resource; raises `NotFound` if it has no stored version."""
         if self.with_history is None:
             raise NotFound(self.nothing_stored)
@@ -370,7 +370,7 @@ class VersionFormPage(ResourcePage):
     def version(self) -> Snapshot:
         """The version; raises `NotFound` and `Forbidden` as reading does."""
         fields = self.request.POST if self.request.method == "POST" else self.request.GET
-        version_id = fields.get("version") or self.stored.current.version_id
+        version_id = fields.get("version") or self.stored_resource.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, version_id, by=self.caller).version
         return version
 

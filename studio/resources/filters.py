@@ -129,7 +129,7 @@ class FilterForm(forms.Form):
         return caseless(self.cleaned_data["label"])
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def list_filter(self) -> Wanted:
         """The filter, without invalid values."""
         self.is_valid()
         given = {name: self.cleaned_data.get(name) for name in self.filters}
@@ -144,7 +144,7 @@ class FilterForm(forms.Form):
         return ORDERS[self.order_name][0]
 
     @cached_property
-    def given(self) -> dict[str, str]:
+    def parameters(self) -> dict[str, str]:
         """The valid values in the form of an address, without the page."""
         usual = ("order", USUAL_ORDER)
         valid = [(name, value) for name, value in self.cleaned_data.items() if value]
@@ -152,7 +152,7 @@ class FilterForm(forms.Form):
 
     def address(self, **changes: str) -> str:
         """Return the address of the list with other values; an empty value removes one."""
-        values = self.given | changes
+        values = self.parameters | changes
         return f"?{urlencode({name: values[name] for name in self.fields if values.get(name)})}"
 
     @property
@@ -164,15 +164,15 @@ class FilterForm(forms.Form):
     def is_filtered(self) -> bool:
         """Whether a field behind *Filters* has a value that no chip and no column head shows."""
         visible = {("author", self.caller.username), ("state", ResourceState.NEVER_PUBLISHED.value)}
-        visible |= {(name, self.given.get(name)) for name in ("tag", "order")}
+        visible |= {(name, self.parameters.get(name)) for name in ("tag", "order")}
         return bool(self.errors.keys() - {"q"}) or any(
             value and (name, value) not in visible
-            for name, value in ((field.name, self.given.get(field.name)) for field in self.shown_fields)
+            for name, value in ((field.name, self.parameters.get(field.name)) for field in self.shown_fields)
         )
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.given.keys() - {"order"})
+        return bool(self.parameters.keys() - {"order"})
 
 
 def heads(form: FilterForm) -> dict[str, dict[str, str]]:
@@ -207,14 +207,14 @@ def quick_chips(form: FilterForm) -> list[dict[str, Any]]:
             offered |= {str(title): {name: value} for value, title in choices}
     chips = []
     for title, values in offered.items():
-        current = values.items() <= form.given.items()
+        current = values.items() <= form.parameters.items()
         changes = dict.fromkeys(values, "") if current else values
         chips.append({"title": title, "address": form.address(**changes), "current": current})
     return chips
 
 
 def tag_chip(form: FilterForm, tag: str) -> dict[str, Any]:
-    tags = form.wanted.get("tag", [])
+    tags = form.list_filter.get("tag", [])
     rest = [other for other in tags if other != tag]
     selected = rest if tag in tags else [*tags, tag]
     return {"title": tag, "address": form.address(tag=",".join(selected)), "current": tag in tags}
@@ -283,7 +283,7 @@ def matching(
     form = FilterForm(QueryDict(query), kind=kind, caller=caller)
     if not form.is_valid():
         raise Invalid.field(MATCHING, "must be a kind and the query of a list")
-    entries = kind.catalog(caller).search(narrow(form.wanted), order=form.sorting)[:MAX_CHOSEN]
+    entries = kind.catalog(caller).search(narrow(form.list_filter), order=form.sorting)[:MAX_CHOSEN]
     return [
         ChosenVersion(kind=kind, id=entry.id, version_id=entry.version.version_id)
         for entry in entries

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK, StudioKind
-from studio.limits import shortened
+from studio.limits import shorten
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -107,7 +107,7 @@ class Summary:
 
     @cached_property
     def name(self) -> str:
-        return shortened(self.entry.name)
+        return shorten(self.entry.name)
 
     @property
     def state(self) -> StateWords:

@@ -16,7 +16,7 @@ from studio.error_pages import came_from
 from studio.extensions import ChosenOn
 from studio.field_words import words_of
 from studio.kinds import AGENT, StudioKind
-from studio.limits import shortened
+from studio.limits import shorten
 from studio.models import SavedFilter
 from studio.resources.base import ResourcePage, proposed_copy
 from studio.resources.filters import (
@@ -30,7 +30,7 @@ from studio.resources.filters import (
     value_of_matching,
 )
 from studio.resources.rows import Columns, ResourceRow, find_stars
-from studio.translation import translated
+from studio.translation import translate
 from studio.views import StudioPage
 from studio.workspaces.names import workspace_choices
 from versioning.domain.access import Right
@@ -58,7 +58,7 @@ class ListPage(StudioPage):
         catalog = self.kind.catalog(self.caller)
         known = overview(catalog, self.editor.cache)
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller, known=known)
-        filters = form.wanted
+        filters = form.list_filter
         entries = catalog.search(filters, order=form.sorting, cache=self.editor.cache)
         page = self.paginate(entries, PER_PAGE)
         rows = self._rows(list(page.object_list))
@@ -70,7 +70,7 @@ class ListPage(StudioPage):
             form=form,
             wanted=filters,
             page=page,
-            counted=self.kind.counted(page.paginator.count),
+            counted=self.kind.count_in_words(page.paginator.count),
             rows=rows,
             columns=Columns.of(known),
             heads=heads(form),
@@ -125,7 +125,7 @@ class ListPage(StudioPage):
             "label_chosen": (_("Label…"), publishes),
             "tag_chosen": (_("Tag…"), True),
         }
-        further = additions.added(lambda one: one.chosen(self.caller, ChosenOn.LIST))
+        further = additions.collect(lambda one: one.chosen(self.caller, ChosenOn.LIST))
         more = (
             _("All %(count)s matches")
             if count <= MAX_CHOSEN
@@ -224,7 +224,7 @@ class CreatePage(StudioPage):
             return self._form(typed, errors, self._workspaces(), status=status)
         resource_id = resolved.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
-        message %= {"name": shortened(typed["name"].strip(), _MAX_TOLD)}
+        message %= {"name": shorten(typed["name"].strip(), _MAX_TOLD)}
         return self.go(self.kind.address("change", resource_id), message)
 
     def _workspaces(self) -> list[tuple[str, str]]:
@@ -325,7 +325,7 @@ class DuplicatePage(ResourcePage):
         workspaces = workspace_choices(Right.SAVE, self.caller)
         if not workspaces:
             raise Forbidden("You may not save drafts in any workspace.")
-        messages = {field: translated(message) for field, message in (errors or {}).items()}
+        messages = {field: translate(message) for field, message in (errors or {}).items()}
         return self.page(
             "studio/resources/duplicate.html",
             title=_("Duplicate %(name)s") % {"name": self.summary.name},

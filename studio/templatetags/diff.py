@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from html import escape
 
 from django import template
@@ -30,7 +30,15 @@ def lines(section: Section) -> SafeString:
 @register.simple_tag
 def sides(sections: Iterable[Section]) -> SafeString:
     """Return sections as rows of a table: the number and the text of each line before, then after."""
-    return SafeString("".join(line for section in sections for line in _side_rows(section)))
+    rows = []
+    for section in sections:
+        if section.folded:
+            rows.append(f'<tr><td class="diff-across" colspan="4">{_fold(section, 2)}</td></tr>')
+        for pair in side_by_side(section.rows, section.before, section.after):
+            before = _cell(pair.before, Op.REMOVED, pair.after)
+            after = _cell(pair.after, Op.ADDED, pair.before)
+            rows.append(f"<tr>{before}{after}</tr>")
+    return SafeString("".join(rows))
 
 
 def _row(row: DiffRow) -> str:
@@ -39,16 +47,8 @@ def _row(row: DiffRow) -> str:
     return (
         f'<div class="diff-row diff-{row.op.value}">'
         f'<span class="diff-no" aria-hidden="true">{number}</span>'
-        f'<span class="diff-text">{marked(row.spans)}{mark}</span></div>'
+        f'<span class="diff-text">{mark_spans(row.spans)}{mark}</span></div>'
     )
-
-
-def _side_rows(section: Section) -> Iterator[str]:
-    if section.folded:
-        yield f'<tr><td class="diff-across" colspan="4">{_fold(section, 2)}</td></tr>'
-    for pair in side_by_side(section.rows, section.before, section.after):
-        before, after = _cell(pair.before, Op.REMOVED, pair.after), _cell(pair.after, Op.ADDED, pair.before)
-        yield f"<tr>{before}{after}</tr>"
 
 
 def _cell(cell: Cell | None, own: Op, other: Cell | None) -> str:
@@ -58,7 +58,7 @@ def _cell(cell: Cell | None, own: Op, other: Cell | None) -> str:
     tint = "same" if cell.op is Op.SAME and other is not None else own.value
     return (
         f'<td class="diff-no" aria-hidden="true">{cell.number}</td>'
-        f'<td class="diff-text diff-{tint}">{marked(cell.spans)}{mark}</td>'
+        f'<td class="diff-text diff-{tint}">{mark_spans(cell.spans)}{mark}</td>'
     )
 
 
@@ -70,7 +70,7 @@ def _fold(section: Section, copies: int) -> str:
     show = ngettext("Show %(count)s unchanged line", "Show %(count)s unchanged lines", section.folded)
     hide = ngettext("Hide %(count)s unchanged line", "Hide %(count)s unchanged lines", section.folded)
     # A browser drops a line break at the beginning of a `pre`: this one, and none of the text.
-    count, text = {"count": section.folded}, f"\n{shown(section.text)}"
+    count, text = {"count": section.folded}, f"\n{escape_text(section.text)}"
     again = f'<pre aria-hidden="true" data-line="{section.after}">{text}</pre>' * (copies - 1)
     return (
         f'<details class="diff-fold"><summary><span class="when-closed">{show % count}</span>'
@@ -85,11 +85,15 @@ def _break(op: Op) -> str:
     return f'<{element} title="{escape(title)}">↵</{element}>'
 
 
-def marked(spans: Iterable[Span]) -> SafeString:
-    return SafeString("".join(map(_piece, spans)))  # every piece of text is escaped below
+def mark_spans(spans: Iterable[Span]) -> SafeString:
+    pieces = []
+    for span in spans:
+        element, text = _ELEMENTS.get(span.op), escape_text(span.text)
+        pieces.append(f"<{element}>{text}</{element}>" if element else text)
+    return SafeString("".join(pieces))
 
 
-def shown(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return a text as HTML, with a mark in place of each invisible character."""
     pieces, end = [], 0
     for run in invisible_runs(text):
@@ -99,9 +103,3 @@ def shown(text: str) -> str:
             pieces.append(f'<span class="invisible" title="{title}">{code_point(character)}</span>')
         end = run.position + len(run.text)
     return "".join([*pieces, escape(text[end:])])
-
-
-def _piece(span: Span) -> str:
-    element = _ELEMENTS.get(span.op)
-    text = shown(span.text)
-    return f"<{element}>{text}</{element}>" if element else text

@@ -53,7 +53,7 @@ def with_placeholders(text: str) -> SafeString:
 
 
 @register.inclusion_tag("studio/editing/marked.html", takes_context=True)
-def marked(context: template.Context, field: str) -> dict[str, Any]:
+def marked_words(context: template.Context, field: str) -> dict[str, Any]:
     """Return the words in a field to which other applications' panels refer, each with its control."""
     offered: Iterable[Panel] = context.get("panels") or ()
     marks = [mark for panel in offered if panel.field == field for mark in panel.marks]

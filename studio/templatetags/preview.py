@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from editor_client.shared.instructions import Origin, Piece
 
 from studio.diff.texts import Span
-from studio.templatetags.diff import marked, shown
+from studio.templatetags.diff import escape_text, mark_spans
 
 register = template.Library()
 
@@ -18,17 +18,16 @@ register = template.Library()
 @register.simple_tag
 def pieces(found: Iterable[Piece]) -> SafeString:
     """Return the pieces of a text; filled-in placeholders are marked, with their name as the title."""
-    return SafeString("".join(map(_piece, found)))  # every piece of text is escaped below
+    html = []
+    for piece in found:
+        text = escape_text(piece.text)
+        if piece.origin is not Origin.TEXT:
+            text = f'<bdi class="from-{piece.origin.value}" title="{escape(piece.path)}">{text}</bdi>'
+        html.append(text)
+    return SafeString("".join(html))
 
 
 @register.simple_tag
 def answer(found: Iterable[Span]) -> SafeString:
     """Return one of two answers; text only in this one is marked, also for screen readers."""
-    return marked(found)
-
-
-def _piece(piece: Piece) -> str:
-    text = shown(piece.text)
-    if piece.origin is Origin.TEXT:
-        return text
-    return f'<bdi class="from-{piece.origin.value}" title="{escape(piece.path)}">{text}</bdi>'
+    return mark_spans(found)

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from studio.dates import current_zone, day_in_words, moment_in_words, time_element, time_in_words
 from studio.field_words import place_of
-from studio.limits import shortened
+from studio.limits import shorten
 from studio.named import (
     Place,
     display_name,
@@ -28,19 +28,19 @@ from studio.named import (
 )
 from studio.panels import Panel
 from studio.resources.rows import Star, StateWords
-from studio.translation import changes_of, message_of, reference_to, title_of, translated, translated_at_field
+from studio.translation import changes_of, message_of, reference_to, title_of, translate, translate_at_field
 from studio.workspaces.names import role_name
 from versioning.domain.snapshots import Snapshot, message_subject
 
 register = template.Library()
-register.filter(shortened)
+register.filter(shorten)
 register.filter(title_of)
 register.filter(reference_to)
 register.filter(message_of)
 register.filter(changes_of)
 register.filter(message_subject)
-register.filter(translated)
-register.filter(translated_at_field)
+register.filter(translate)
+register.filter(translate_at_field)
 register.filter(place_of)
 register.filter(day_in_words)
 register.simple_tag(current_zone)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from studio import one_time_secrets
-from studio.limits import shortened
+from studio.limits import shorten
 from studio.named import Place, person_name
 from studio.pages import ActionPage, FormPage
 from studio.views import StudioPage
@@ -98,7 +98,7 @@ def _first(memberships: Any, text: str) -> Iterable[Person]:
     for row in rows[: 2 * MAX_PEOPLE]:
         user = row.user
         full: str = user.get_full_name() if hasattr(user, "get_full_name") else ""
-        person = Person(id=user.get_username(), name=shortened(full.strip()), preview=role_name(row.role))
+        person = Person(id=user.get_username(), name=shorten(full.strip()), preview=role_name(row.role))
         found.setdefault(person.id, person)
     return list(found.values())[:MAX_PEOPLE]
 

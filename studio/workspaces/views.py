@@ -23,7 +23,7 @@ from studio.extensions import WorkspaceTab
 from studio.navigation import Link, NavigationRow
 from studio.pages import ActionPage, FormPage
 from studio.permissions import EditorAdmin
-from studio.translation import translated
+from studio.translation import translate
 from studio.views import StudioPage
 from studio.workspaces.names import CHOICES, role_name, workspace_choices
 from versioning.domain.access import Caller, Right, Role
@@ -154,7 +154,7 @@ class WorkspacePage(AdministrationPage):
             "tabs": NavigationRow.of(tabs),
             "settings": NavigationRow.of(settings) if is_setting else None,
             "list_address": reverse(f"{ROUTE}changelist"),
-            "notices": additions.added(lambda one: one.notices(self.caller, self.workspace.pk)),
+            "notices": additions.collect(lambda one: one.notices(self.caller, self.workspace.pk)),
         }
         return super().page(template, title=title, status=status, **{**more, **context})
 
@@ -233,7 +233,7 @@ class RenamePage(ActionPage, WorkspacePage):
         return gettext("The workspace is now called %(name)s.") % {"name": workspace.name}
 
     def refusal_in_words(self, error: Any) -> str:
-        problem = {"problem": translated(error.issues[0].message)}
+        problem = {"problem": translate(error.issues[0].message)}
         return gettext("Nothing was changed: the name %(problem)s.") % problem
 
 

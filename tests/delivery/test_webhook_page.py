@@ -116,7 +116,7 @@ def notices_of(name: str, address: str = HOME) -> str:
 def number_of_notices(name: str) -> int:
     """Return how many notices a person's home page has, without opening it."""
     caller = caller_for(User.objects.get(username=name))
-    return len(additions.added(lambda extension: extension.notices(caller, None)))
+    return len(additions.collect(lambda extension: extension.notices(caller, None)))
 
 
 def test_admins_are_notified_of_webhooks_that_the_service_disabled(cast: Cast) -> None:

@@ -433,8 +433,8 @@ def test_a_busy_provider_is_asked_by_half_as_many(settings: Any) -> None:
         assert pacing.has_room("openai", workspace)
         pacing.begin("openai", workspace)
     assert not pacing.has_room("openai", "e") and pacing.has_room("anthropic", "e")
-    pacing.refused("openai", 10)
-    pacing.refused("openai", 10)  # asked before the first refusal
+    pacing.record_refusal("openai", 10)
+    pacing.record_refusal("openai", 10)  # asked before the first refusal
     for workspace in "abcd":
         pacing.end("openai", workspace)
     assert not pacing.has_room("openai", "a")
@@ -444,7 +444,7 @@ def test_a_busy_provider_is_asked_by_half_as_many(settings: Any) -> None:
     pacing.begin("openai", "b")
     assert not pacing.has_room("openai", "c")
     for _ in range(3):
-        pacing.answered("openai")
+        pacing.record_answer("openai")
     assert pacing.has_room("openai", "c")
 
 

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from capabilities.accounts.sign_in.recency import CONFIRMED
 from capabilities.mail.models import Mail, MailPreferences
-from capabilities.mail.recipients import offered
+from capabilities.mail.recipients import list_topics
 from tests.mail.conftest import Post
 from tests.support.studio import Visitor
 from versioning.editor import notifications
@@ -43,8 +43,8 @@ def address() -> str:
 
 def test_everything_is_offered_and_sent_until_it_is_turned_off(edgar: Visitor) -> None:
     page = edgar.get(PAGE).markup
-    assert page.count("checked") == len(offered()) + 1
-    assert {one.name for one in offered()} == {
+    assert page.count("checked") == len(list_topics()) + 1
+    assert {one.name for one in list_topics()} == {
         *("invitation", "forgottenPassword", "reviewRequested", "reviewDecided", "commentAdded"),
         *("mentioned", "scheduleFailed", "stepFailed", "webhookDisabled", "experimentFinished"),
     }
@@ -53,14 +53,14 @@ def test_everything_is_offered_and_sent_until_it_is_turned_off(edgar: Visitor) -
     assert edgar.post(PAGE, chosen).status == 302
     stored = MailPreferences.objects.get()
     assert stored.daily and stored.wants("invitation") and not stored.wants("commentAdded")
-    assert len(stored.turned_off) == len(offered()) - 1
+    assert len(stored.turned_off) == len(list_topics()) - 1
     assert edgar.get(PAGE).markup.count("checked") == 2
 
 
 def test_a_topic_without_a_known_event_is_not_offered(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = NotificationTopic(name="later", title="later", types=["later.happened"])
     monkeypatch.setitem(notifications._topics, "later", topic)
-    assert topic not in offered()
+    assert topic not in list_topics()
 
 
 def test_another_address_needs_the_password_and_is_told_to_the_one_before(edgar: Visitor, post: Post) -> None:

@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from studio.diff.texts import Op, spans
-from studio.limits import PageBudget, shortened
+from studio.limits import PageBudget, shorten
 from tests.support import unicode
 from versioning.domain import texts as graphemes
 from versioning.domain.text_search import TextQuery, excerpt, mark_hits, words
@@ -163,7 +163,7 @@ def test_any_text_is_cut_between_clusters(text: str, limit: int) -> None:
     assert graphemes.boundary_before(text, limit) == max(one for one in places if one <= max(limit, 0))
     assert graphemes.boundary_after(text, limit) == min(one for one in places if one >= min(limit, len(text)))
     first = len(graphemes.clusters(text)[0]) if text else 0
-    for cut in (shortened(text, limit).removesuffix("…"), PageBudget(characters=limit).take(text)):
+    for cut in (shorten(text, limit).removesuffix("…"), PageBudget(characters=limit).take(text)):
         assert len(cut) in places or first > limit
     assert len(clipping.clip(text, limit)) in places or first > limit or limit == 0
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capabilities.review.models import Comment
-from capabilities.review.places import MAX_PLACES, Content, Hint, located, occurrences, start_in
-from studio.diff.texts import moved
+from capabilities.review.places import MAX_PLACES, Content, Hint, locate, occurrences, start_in
+from studio.diff.texts import map_position
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.studio import Visitor, page_of
@@ -59,7 +59,7 @@ def test_all_places_of_words_are_found_in_order() -> None:
 
 def test_a_hint_chooses_the_text_the_line_and_the_place_in_it() -> None:
     def place(config: dict[str, Any], quote: str, *hint: Any) -> Any:
-        return located(config, next(iter(config)), quote, Hint(*hint))
+        return locate(config, next(iter(config)), quote, Hint(*hint))
 
     assert place({"content": TEXT}, "Be brief.").line == 2
     assert place({"content": TEXT}, "Be brief.", "content", 4, 0).line == 4
@@ -79,7 +79,7 @@ def test_the_line_and_the_number_in_it_identify_a_place(text: str, data: st.Data
         return
     chosen = data.draw(st.sampled_from(places))
     earlier = sum(place.line == chosen.line and place.start < chosen.start for place in places)
-    assert located({"content": text}, "content", "a", Hint("content", chosen.line, earlier)) == chosen
+    assert locate({"content": text}, "content", "a", Hint("content", chosen.line, earlier)) == chosen
 
 
 def test_the_words_that_were_chosen_are_stored(cast: Cast) -> None:
@@ -198,5 +198,5 @@ def test_comparisons_say_where_their_texts_are(cast: Cast) -> None:
 @given(st.text("ab\n ", max_size=40), st.text("ab\n ", max_size=40), st.data())
 def test_a_position_goes_along_with_what_comes_before_it(text: str, more: str, data: st.DataObject) -> None:
     position = data.draw(st.integers(0, max(len(text) - 1, 0)))
-    assert moved(text, text, position) == position
-    assert 0 <= moved(text, more, position) <= len(more)
+    assert map_position(text, text, position) == position
+    assert 0 <= map_position(text, more, position) <= len(more)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from capabilities.review.comments import replaced, split_suggestion, with_wording
+from capabilities.review.comments import replace_quote, split_suggestion, with_wording
 from capabilities.review.places import value_at, with_text
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
@@ -56,8 +56,10 @@ def test_other_comments_suggest_nothing(body: str) -> None:
 
 
 def test_only_the_quote_at_its_place_is_replaced() -> None:
-    assert replaced(TEXT, 9, "Be brief.", "Stop.") == "Be kind.\nStop.\n\nNever lie. Be brief."
-    assert replaced(TEXT, 8, "Be brief.", "Stop.") is None and replaced(TEXT, 9, " ", "Stop.") is None
+    assert replace_quote(TEXT, 9, "Be brief.", "Stop.") == "Be kind.\nStop.\n\nNever lie. Be brief."
+    assert (
+        replace_quote(TEXT, 8, "Be brief.", "Stop.") is None and replace_quote(TEXT, 9, " ", "Stop.") is None
+    )
     config = {"a.b": [{"c": "one"}, {"c.d": "two"}], "e": "three"}
     for path in ("a.b.0.c", "a.b.1.c.d", "e"):
         changed = with_text(config, path, "new")

@@ -23,7 +23,7 @@ from studio.diff.texts import (
     spans,
 )
 from studio.limits import PageBudget
-from studio.templatetags.diff import marked
+from studio.templatetags.diff import mark_spans
 from tests.support.configurations import texts
 
 few_words = st.lists(st.sampled_from(["be", "kind", " ", "\n", ".", "你", "ß"]), max_size=40).map("".join)
@@ -61,7 +61,7 @@ def rows_in(found: list[Section]) -> list[DiffRow]:
 
 
 def test_invisible_characters_have_a_mark_with_their_number() -> None:
-    html = marked(spans("Be kind.", "Be kind.\u200b\U000e0052 ❤️<b>", PageBudget()))
+    html = mark_spans(spans("Be kind.", "Be kind.\u200b\U000e0052 ❤️<b>", PageBudget()))
     assert html.count('<span class="invisible"') == 2
     assert ">U+200B<" in html and ">U+E0052<" in html and "❤️&lt;b&gt;" in html
     assert "\u200b" not in html

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given
 
-from studio.forms.fields import changes, rebase_form, shown
+from studio.forms.fields import changes, rebase_form, show_config
 from studio.forms.inputs import Input, Reading
 from tests.support.configurations import (
     FOR_GOLD,
@@ -51,7 +51,7 @@ def edited(
     config: dict[str, Any], schema: Any = AGENT.schema, **typed: str
 ) -> tuple[dict[str, Any], Reading]:
     """Show a configuration, type into controls (`instructions__text`), and return the changes."""
-    controls = dict(posted(shown(config, schema.names)))
+    controls = dict(posted(show_config(config, schema.names)))
     controls |= {name.replace("__", "."): text for name, text in typed.items()}
     reading = Reading()
     return changes(config, schema.names, Input.of(controls.items()), reading), reading
@@ -78,9 +78,9 @@ def test_showing_a_block_in_a_form_changes_nothing(config: dict[str, Any]) -> No
 @given(agent_configs)
 def test_an_edit_of_a_part_of_a_field_leaves_the_rest_unchanged(config: dict[str, Any]) -> None:
     """Even if read as if every field had been touched, a form gives the shown values."""
-    controls = Input.of(posted(shown(config, AGENT.schema.names)))
+    controls = Input.of(posted(show_config(config, AGENT.schema.names)))
     everything = changes({}, AGENT.schema.names, controls, Reading())
-    again = Input.of(posted(shown(everything, AGENT.schema.names)))
+    again = Input.of(posted(show_config(everything, AGENT.schema.names)))
     assert changes(config, AGENT.schema.names, again, Reading()) == {}
 
 
@@ -91,14 +91,14 @@ def test_rows_count_in_the_order_of_the_page() -> None:
         "instructions.blocks.n7.type": "text",
         "instructions.blocks.n7.content": "a",
     }
-    controls = Input.of([*rows.items(), *posted(shown(config, AGENT.schema.names))])
+    controls = Input.of([*rows.items(), *posted(show_config(config, AGENT.schema.names))])
     changed = changes(config, AGENT.schema.names, controls, Reading())
     assert [block["content"] for block in changed["instructions"]] == ["a", "b"]
 
 
 def test_each_variant_has_controls_and_an_edit_leaves_the_others() -> None:
     config = {"name": "Writer", "instructions": "Write.", "tools": VARIANTS}
-    assert shown(config, AGENT.schema.names)["tools"]["as"].typed == "variants"
+    assert show_config(config, AGENT.schema.names)["tools"]["as"].typed == "variants"
     changed, _ = edited(config, tools__variants__1__value__offered__0__description="Tells the time")
     assert changed == {"tools": [VARIANTS[0], {"value": {"clock": {"description": "Tells the time"}}}]}
 
@@ -162,7 +162,7 @@ def test_a_tool_needs_a_name_and_an_empty_row_is_ignored() -> None:
 
 def test_errors_are_attached_to_the_nearest_control() -> None:
     config = {"name": "Writer", "instructions": [{"type": "prompt_block", "content": "x", "rules": FOR_GOLD}]}
-    controls = Input.of(posted(shown(config, AGENT.schema.names)))
+    controls = Input.of(posted(show_config(config, AGENT.schema.names)))
     reading = Reading()
     changes(config, AGENT.schema.names, controls, reading)
     homeless = reading.attach(
@@ -194,7 +194,7 @@ def test_groups_deeper_than_three_are_an_error_and_not_a_crash() -> None:
 def test_after_a_conflict_only_touched_fields_keep_the_typed_values() -> None:
     old = {"name": "Writer", "instructions": "Write.", "description": "old"}
     theirs = {**old, "description": "theirs", "instructions": "Write well."}
-    controls = dict(posted(shown(old, AGENT.schema.names))) | {"instructions.text": "Write badly."}
+    controls = dict(posted(show_config(old, AGENT.schema.names))) | {"instructions.text": "Write badly."}
     mine = Input.of(controls.items())
     touched = list(changes(old, AGENT.schema.names, mine, Reading()))
     form = rebase_form(theirs, AGENT.schema.names, mine, touched)

@@ -11,7 +11,7 @@ from django.utils import translation
 from editor_client.shared import canonical, ids
 
 from capabilities.schedules.judging import blocks_in_words
-from studio.translation import translated
+from studio.translation import translate
 from tests.support.translations import APPS, IGNORED, MESSAGE_AT, ROOT, SHARED
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
@@ -70,16 +70,16 @@ def unnamed() -> Iterator[tuple[str, str]]:
 def test_messages_are_in_the_language_of_the_page() -> None:
     for message, english, german in refusals():
         with translation.override("en"):
-            assert translated(message) == english
+            assert translate(message) == english
         with translation.override("de"):
-            assert translated(message) == german
+            assert translate(message) == german
 
 
 def test_other_text_is_not_translated() -> None:
     for message in ["What a person wrote", "", "{0} {x} %s %(a)s", "50 % {"]:
         with translation.override("de"):
-            assert translated(message) == message
-            assert translated(Message("{text}", text=message)) == message
+            assert translate(message) == message
+            assert translate(Message("{text}", text=message)) == message
 
 
 def test_a_stored_message_can_still_be_translated() -> None:
@@ -90,4 +90,4 @@ def test_a_stored_message_can_still_be_translated() -> None:
     for stored in (message, "is required", blocks_in_words(["tone", "rules"]), blocks_in_words(["a"] * 30)):
         read = field.from_db_value(field.get_prep_value(stored))
         with translation.override("de"):
-            assert (read, translated(read or "")) == (stored, translated(stored))
+            assert (read, translate(read or "")) == (stored, translate(stored))

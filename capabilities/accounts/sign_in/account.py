@@ -24,7 +24,7 @@ from capabilities.accounts.sign_in.single_sign_on import refusal_page
 from studio import additions
 from studio.accounts.forms import sentence_about_waiting
 from studio.accounts.views import LoginPage
-from studio.error_pages import came_from, framed, own_address, wants_json
+from studio.error_pages import came_from, own_address, render_in_frame, wants_json
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
 from versioning.domain.uuids import is_key
@@ -74,7 +74,7 @@ def confirm_page(request: HttpRequest, problem: str = "", *, next_url: str = "")
         for value in values
     ]
     user: Any = request.user
-    return framed(
+    return render_in_frame(
         request,
         "company/confirm.html",
         title=_("Confirm your password") if takes_password_of(user) else _("Confirm that it is you"),
@@ -91,7 +91,7 @@ def local_login(request: HttpRequest) -> HttpResponseBase:
     """Show the form for superusers; if everyone can use passwords, redirect to the usual page."""
     if takes_passwords():
         return HttpResponseRedirect(reverse("studio:login"))
-    return LoginPage.shown(request, title=_("Sign in as a superuser"), for_superusers=True)
+    return LoginPage.respond(request, title=_("Sign in as a superuser"), for_superusers=True)
 
 
 class AccountPage(StudioPage):
@@ -102,7 +102,7 @@ class AccountPage(StudioPage):
             "company/account.html",
             title=_("Your account"),
             has_providers=bool(single_sign_on.list_providers()),
-            more=additions.added(lambda one: one.account_links()),
+            more=additions.collect(lambda one: one.account_links()),
             takes_password=takes_password_of(request.user),
             session_count=len(sessions.list_sessions(request.user)),  # type: ignore[arg-type]  # signed in
         )

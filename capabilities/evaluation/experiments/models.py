@@ -236,10 +236,10 @@ class Experiment(models.Model):
     @property
     def lock(self) -> dict[str, Any] | None:
         """The lock of an agent; None for other targets."""
-        return self.pinned if self.target_type == TargetType.AGENT else None
+        return self.pinned_target if self.target_type == TargetType.AGENT else None
 
     @property
-    def pinned(self) -> dict[str, Any]:
+    def pinned_target(self) -> dict[str, Any]:
         """The lock of an agent; for a scorer its `config`, and the `instructions` of its prompt block."""
         pinned: dict[str, Any] = json.loads(self.lock_json or "{}")
         return pinned
@@ -408,13 +408,13 @@ class Pacing:
         with self._lock:
             self._lane(provider).running -= Counter([workspace])
 
-    def answered(self, provider: str) -> None:
+    def record_answer(self, provider: str) -> None:
         """Raise the limit slightly: by one after as many answers as cells can run at a time."""
         with self._lock:
             lane = self._lane(provider)
             lane.limit = min(lane.limit + 1 / lane.limit, _most())
 
-    def refused(self, provider: str, wait: float) -> None:
+    def record_refusal(self, provider: str, wait: float) -> None:
         """Halve the limit and pause for this many seconds; refusals of earlier requests count once."""
         with self._lock:
             lane, now = self._lane(provider), self._clock()

@@ -175,7 +175,7 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, 
         result = get_framework().generate(
             experiment.target_id,
             build_messages(cell.member("input")),
-            request_context=RequestContext.of(context, experiment.pinned, by=by),
+            request_context=RequestContext.of(context, experiment.pinned_target, by=by),
             conduct=Conduct(arm=ARM, answers_tool=mocks.answer, asks_again=False),
         )
     except VersioningError as error:
@@ -222,7 +222,10 @@ def _scorer(experiment: Experiment, cell: Cell) -> results.Answer:
     )
     give_back()
     said = score(
-        experiment.pinned["config"], attempt, get_framework().scorers, experiment.pinned["instructions"]
+        experiment.pinned_target["config"],
+        attempt,
+        get_framework().scorers,
+        experiment.pinned_target["instructions"],
     )
     answer = results.Answer(input_tokens=said.input_tokens, output_tokens=said.output_tokens, cost=said.cost)
     if said.error is not None:
@@ -340,7 +343,7 @@ def _ask_once(experiment: Experiment, cell: Cell, stop: Stop) -> results.Answer:
     stop.within(experiment.settings.get("limits", {}).get("itemSeconds", ITEM_SECONDS))
     try:
         answer = ask(experiment, cell, caller_of_experiment(experiment), stop)
-        PACING.answered(experiment.provider)
+        PACING.record_answer(experiment.provider)
     except VersioningError as error:  # a check of the rights
         answer = results.Answer(error=Problem(error.code, str(error.message)))
     except TryAgain as again:
@@ -399,7 +402,7 @@ def _score_or_postpone(
 def _postpone(cell: Cell, passing: Any, columns: Mapping[str, Any]) -> None:
     wait = wait_for(passing, cell.tries)
     if passing.is_limit:
-        PACING.refused(cell.provider, wait)
+        PACING.record_refusal(cell.provider, wait)
     cell.postpone(wait, **{**columns, "tries": cell.tries + 1})
 
 

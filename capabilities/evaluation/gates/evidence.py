@@ -206,19 +206,15 @@ class Present:
 
     def _is_present(self, experiment: Experiment) -> bool:
         """Return whether it ran over the current items with the current scorers, and is recent enough."""
+        dataset, version = self.gate.dataset, self.gate.present_version
+        purged = Revision.objects.of_version(dataset, version).purged()  # these can no longer be run
         return (
-            experiment.dataset_version == self.gate.present_version
+            experiment.dataset_version == version
             and experiment.created_at >= self._oldest
-            and not self._has_purged_items()
+            and not self._remember(("purged", dataset.pk, version), purged.exists)
             and not self._is_outdated(experiment)
             and not self._is_tailored(experiment)
         )
-
-    def _has_purged_items(self) -> bool:
-        """Return whether the content of an item was purged, so that it can no longer be run."""
-        dataset, version = self.gate.dataset, self.gate.present_version
-        items = Revision.objects.of_version(dataset, version).purged()
-        return bool(self._remember(("purged", dataset.pk, version), items.exists))
 
     def _is_outdated(self, experiment: Experiment) -> bool:
         """Return whether the experiment had a scorer of the gate in another version.

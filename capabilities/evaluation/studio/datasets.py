@@ -38,7 +38,7 @@ from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG
 from studio.marks import as_text
 from studio.pages import ActionPage, FormPage
-from studio.translation import translated
+from studio.translation import translate
 from studio.workspaces.names import workspace_choices
 from studio.workspaces.views import ListingPage, WorkspacePage, address
 from versioning.domain import texts
@@ -271,7 +271,7 @@ class ItemPage(OneItemPage):
             changes: dict[str, Any] = {**dict.fromkeys(MEMBERS), **members}
             Datasets.change_item(self.dataset_id, self.item_id, changes, by=self.caller)
         except Invalid as error:
-            sentences = [f"{issue.field}: {translated(issue.message)}" for issue in error.issues]
+            sentences = [f"{issue.field}: {translate(issue.message)}" for issue in error.issues]
             return self.show(text, status=400, errors=sentences)
         except ItemTooLarge as error:
             return self.show(text, status=400, errors=[as_text(error.message, request)])
@@ -516,7 +516,7 @@ class _TypedRows:
             row.cells = self._cells(key)
             row.is_removed = key in self.removed
             row.errors = [
-                f"{issue.field.removeprefix(f'{key}.')}: {translated(issue.message)}"
+                f"{issue.field.removeprefix(f'{key}.')}: {translate(issue.message)}"
                 for issue in (error.issues if error is not None else ())
                 if issue.field.startswith(f"{key}.")
             ]
@@ -707,7 +707,7 @@ class AddItemPage(FormPage):
             Datasets.add(str(dataset.pk), [form.item], places=[""], by=self.caller)
         except Invalid as error:
             for issue in error.issues:
-                form.add_error(None, f"{issue.field}: {translated(issue.message)}")
+                form.add_error(None, f"{issue.field}: {translate(issue.message)}")
             return self.show(form, status=400)
         except (Conflict, ItemTooLarge) as error:
             return self.refuse(form, error.message)

@@ -33,7 +33,7 @@ from studio.extensions import Action, VersionButton
 from studio.kinds import AGENT, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from studio.resources.base import ResourcePage
-from studio.translation import reference_to, translated
+from studio.translation import reference_to, translate
 from studio.views import safe_next_url
 from studio.workspaces.views import address
 from versioning.domain.access import Caller, Right
@@ -262,9 +262,9 @@ class EvaluatePage(ResourcePage):
         except (Forbidden, NotFound):
             raise
         except Invalid as error:
-            return self.go(back, translated(error.summary), level=messages.ERROR)
+            return self.go(back, translate(error.summary), level=messages.ERROR)
         except VersioningError as error:
-            return self.go(back, translated(error.message), level=messages.ERROR)
+            return self.go(back, translate(error.message), level=messages.ERROR)
         if back == address_of_experiment(started):
             return self.go(back)
         return self.go(back, _("Evaluation started."))

@@ -57,7 +57,7 @@ from capabilities.evaluation.studio.base import (
 )
 from studio.dates import in_dollars
 from studio.diff.texts import sections, spans
-from studio.extensions import NamedInEvent
+from studio.extensions import NamedInEvent, rows_in_events
 from studio.kinds import AGENT
 from studio.limits import PageBudget
 from studio.named import resource_name
@@ -79,18 +79,12 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
 
     One without a name is named after its agent, its versions and its dataset.
     """
-    ids = {
-        (event.position, event.ordinal): str(event.detail["experimentId"])
-        for event in events
-        if event.detail.get("experimentId")
-    }
-    if not ids:
+    rows = Experiment.objects.readable_by(caller).select_related("dataset", "pair_of")
+    experiments = rows_in_events(events, "experimentId", rows)
+    if not experiments:
         return {}
     finished = {(event.position, event.ordinal) for event in events if event.type == "experiment.finished"}
-    rows = Experiment.objects.readable_by(caller).filter(pk__in={*ids.values()})
-    rows = rows.select_related("dataset", "pair_of")
-    by_id = {row.public_id: row for row in rows}
-    names = ExperimentNames.of(by_id.values(), caller)
+    names = ExperimentNames.of(set(experiments.values()), caller)
     return {
         key: NamedInEvent(
             title=_title(experiment, names, with_result=key in finished),
@@ -98,8 +92,8 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
                 "experiment", experiment.workspace_id, str(experiment.dataset_id), quote(experiment.public_id)
             ),
         )
-        for key, public_id in ids.items()
-        if (experiment := by_id.get(public_id)) is not None and experiment.dataset_id is not None
+        for key, experiment in experiments.items()
+        if experiment.dataset_id is not None
     }
 
 

@@ -25,7 +25,7 @@ from capabilities.evaluation.datasets.api import export_response
 from capabilities.evaluation.datasets.verbs import Datasets, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
 from studio.pages import FormPage
-from studio.translation import translated
+from studio.translation import translate
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.uuids import is_key
@@ -297,7 +297,7 @@ def _cell(column: formats.Column, text: str) -> Cell:
     try:
         value = column.value(text)
     except Invalid as error:
-        return Cell(text, error=translated(error.issues[0].message))
+        return Cell(text, error=translate(error.issues[0].message))
     if column.member == "id":
         return Cell(text, _("identifies the item and is not stored"))
     if column.member == formats.TAGS and isinstance(value, list):
@@ -444,7 +444,7 @@ class ImportPage(FormPage, DatasetPage):
 
 
 def _sentences(issues: Iterable[Issue]) -> list[str]:
-    return [f"{issue.field}: {translated(issue.message)}" for issue in issues]
+    return [f"{issue.field}: {translate(issue.message)}" for issue in issues]
 
 
 class ExportPage(DatasetPage):

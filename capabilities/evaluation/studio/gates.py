@@ -42,7 +42,7 @@ from studio.kinds import AGENT, KINDS_BY_SLUG, StudioKind
 from studio.named import Place, person, resource_name
 from studio.pages import ActionPage, FormPage
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
-from studio.translation import translated
+from studio.translation import translate
 from studio.views import safe_next_url
 from studio.workspaces.views import WorkspacePage, address
 from versioning.conf import get_editor
@@ -583,9 +583,9 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
             _plan, estimate = plan_with_cost(missing.dataset_id, missing.request, by)
             cost, problems = cost_in_words(estimate), [problem.message for problem in estimate.problems]
         except Invalid as error:
-            problems = [translated(issue.message) for issue in error.issues]
+            problems = [translate(issue.message) for issue in error.issues]
         except VersioningError as error:
-            problems = [translated(error.summary)]
+            problems = [translate(error.summary)]
     elif experiment is not None and state is None:
         summaries = [summary for summary in experiment.summary if summary["scorerId"] in gate.scorer_pins]
     if state is None:
@@ -593,7 +593,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
         names = {"agent": agent, "dataset": gate.dataset.name}
         explanation = _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
     else:
-        explanation = translated(sentence(judgement))
+        explanation = translate(sentence(judgement))
     rates = [
         ngettext(
             "%(scorer)s: %(rate)s%% of %(count)s item passed",
@@ -646,7 +646,7 @@ class RunGatesPage(ActionPage, WorkspacePage):
         return message % {"count": count}
 
     def refusal_in_words(self, error: Any) -> str:
-        return translated(error.summary)
+        return translate(error.summary)
 
 
 def notes(

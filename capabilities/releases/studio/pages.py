@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -42,9 +41,9 @@ from capabilities.releases.verbs import (
 from studio import additions
 from studio.diff.fields import FieldDifference, differences
 from studio.extensions import Action as Link
-from studio.extensions import ChosenOn, Extension, NamedInEvent, OverlayWords, WorkspaceTab
+from studio.extensions import ChosenOn, Extension, NamedInEvent, OverlayWords, WorkspaceTab, rows_in_events
 from studio.kinds import KINDS, KINDS_BY_SLUG, PROMPT_BLOCK, StudioKind
-from studio.limits import MAX_MESSAGES, PageBudget, first_of, shortened
+from studio.limits import MAX_MESSAGES, PageBudget, first_of, shorten
 from studio.named import resource_name
 from studio.navigation import MainPage
 from studio.pages import FormPage
@@ -52,7 +51,7 @@ from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.publishing.views import ReasonForm, given_reason, options_of, overruled_by_reason, reasons
 from studio.resources.rows import FIELD, Summary, blocks_on_page, etag_field, value_of
 from studio.tasks import SHOWN, Task, TaskGroup, Urgency
-from studio.translation import translated
+from studio.translation import translate
 from studio.workspaces.names import workspace_choices
 from studio.workspaces.views import SHOW, ListingPage, WorkspacePage, address
 from versioning.conf import get_editor
@@ -119,7 +118,7 @@ def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) ->
 
 def title_for(names: Sequence[str]) -> str:
     """Return a title for a release of resources with these names, of which there is at least one."""
-    first, more = shortened(names[0], MAX_TITLE // 2), len(names) - 1
+    first, more = shorten(names[0], MAX_TITLE // 2), len(names) - 1
     if not more:
         return first
     title = ngettext("%(name)s and %(count)s more", "%(name)s and %(count)s more", more)
@@ -138,18 +137,10 @@ def publish_together_url() -> str:
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
     """Return the releases that the caller may read, by position and ordinal of the events; one query."""
-    ids = {
-        (event.position, event.ordinal): UUID(event.detail["releaseId"])
-        for event in events
-        if event.detail.get("releaseId")
-    }
-    if not ids:
-        return {}
-    rows = Release.objects.readable_by(caller).in_bulk(set(ids.values()))
+    releases = rows_in_events(events, "releaseId", Release.objects.readable_by(caller))
     return {
-        key: NamedInEvent(title=rows[pk].title, address=release_url(rows[pk]))
-        for key, pk in ids.items()
-        if pk in rows
+        key: NamedInEvent(title=release.title, address=release_url(release))
+        for key, release in releases.items()
     }
 
 
@@ -320,7 +311,7 @@ def _task(release: Release, *, is_scheduled: bool) -> Task:
         address=release_url(release),
         icon="publish",
         chip=release_chip(release, is_scheduled=is_scheduled),
-        said=shortened(release.description) if release.description else "",
+        said=shorten(release.description) if release.description else "",
         about=ngettext("%(count)s item, created by you", "%(count)s items, created by you", count)
         % {"count": count},
         at=release.created_at,
@@ -517,7 +508,7 @@ class ReleasePage(WorkspacePage):
             self._forget()
             return self.show(status=409, has_changed=True)
         except Conflict as error:
-            return self._again(translated(error.message), level=messages.ERROR)
+            return self._again(translate(error.message), level=messages.ERROR)
         except Invalid as error:
             return self.show(status=400, errors=reasons(error))
 
@@ -596,7 +587,7 @@ class ReleasePage(WorkspacePage):
             max_description=MAX_DESCRIPTION,
             releases_address=self.address("releases"),
             reverts_address=release_url(release.reverts) if release.reverts else "",
-            panels=additions.added(lambda extension: extension.subject_panels(subject)),
+            panels=additions.collect(lambda extension: extension.subject_panels(subject)),
             **context,
         )
 
@@ -621,7 +612,7 @@ class ReleasePage(WorkspacePage):
         if reason == "":
             return self.show(status=400, reason_error=_("Say why."))
         published = Releases.current().publish(
-            self._id, by=self.caller, expect=self.expected, **options_of(self.request, reason)
+            self._id, by=self.caller, expect=self.etags, **options_of(self.request, reason)
         )
         message = _("Published: everything went live together.")
         if any(item.action == Action.UNPUBLISH for item in published.items.all()):
@@ -646,7 +637,7 @@ class ReleasePage(WorkspacePage):
             title=typed.get("title", ""),
             description=typed.get("description", ""),
             by=self.caller,
-            expect=self.expected,
+            expect=self.etags,
         )
         return self._again(_("Saved."))
 
@@ -656,15 +647,15 @@ class ReleasePage(WorkspacePage):
             "resource": {"kind": kind, "id": resource_id},
             "versionId": self.request.POST.get("version", ""),
         }
-        Releases.current().add_items(self._id, [item], by=self.caller, expect=self.expected)
+        Releases.current().add_items(self._id, [item], by=self.caller, expect=self.etags)
         return self._again(_("The release now publishes the newer version."))
 
     def _remove(self) -> HttpResponse:
-        Releases.current().remove_item(self._id, *self._item_key, by=self.caller, expect=self.expected)
+        Releases.current().remove_item(self._id, *self._item_key, by=self.caller, expect=self.etags)
         return self._again(_("Removed from the release. Nothing else has changed."))
 
     def _delete(self) -> HttpResponse:
-        Releases.current().delete(self._id, by=self.caller, expect=self.expected)
+        Releases.current().delete(self._id, by=self.caller, expect=self.etags)
         return self.go(self.address("releases"), _("The release is deleted. What was in it stays as it is."))
 
     @property

@@ -15,9 +15,9 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from capabilities.review.comments import Comments, Subject, replaced, split_suggestion, with_wording
+from capabilities.review.comments import Comments, Subject, replace_quote, split_suggestion, with_wording
 from capabilities.review.models import MAX_BODY, Comment, OtherAuthor, Review, columns_about
-from capabilities.review.places import Hint, located, top, value_at, with_text
+from capabilities.review.places import Hint, locate, top, value_at, with_text
 from capabilities.review.reviews import Reviews
 from capabilities.review.studio import threads
 from capabilities.review.studio.threads import ShownComment, Viewpoint, commentable, tasks, where
@@ -27,7 +27,7 @@ from studio.forms.fields import text_of_control
 from studio.forms.inputs import typed_text
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.resources.base import ResourcePage
-from studio.translation import title_of, translated
+from studio.translation import title_of, translate
 from studio.views import safe_next_url
 from studio.workspaces.members import people_address
 from versioning.conf import get_editor
@@ -64,11 +64,15 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
         before: Snapshot = resource.current
         live = subject.collection.ownership.live_config(resource) if resource.is_taken_down else None
         config = resource.base.config if live is None else live
-        place = where(config, first, _commented(subject, first))
+        try:
+            commented = subject.version(first.version_id).config
+        except NotFound:  # that version was deleted
+            commented = None
+        place = where(config, first, commented)
         path = "" if place is None else place.path
         text = None
         if place is not None:
-            text = replaced(value_at(config, path), place.start, first.quote, wording)
+            text = replace_quote(value_at(config, path), place.start, first.quote, wording)
         if text is None:
             message = _("The newest version no longer has these words. Change its text in the editor.")
             raise Conflict(message, code="edit_conflict")
@@ -88,14 +92,6 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
         if review is not None:
             Reviews.current().change(str(review.pk), version_id=version.version_id, by=by)
     return version
-
-
-def _commented(subject: Subject, comment: Comment) -> dict[str, object] | None:
-    """Return the configuration that a comment was written on; None if that version was deleted."""
-    try:
-        return subject.version(comment.version_id).config
-    except NotFound:
-        return None
 
 
 _TYPED: Final = ("field", "quote", "body", "suggestion", "control", "line", "earlier")
@@ -168,7 +164,7 @@ class CommentsPage(CommentingPage):
             for text in (form.get("line", ""), form.get("earlier", ""))
         )
         path = form.get("path", "") or text_of_control(form.get("control", ""))
-        place = located(version.config, name, quote, Hint(path, line, earlier or 0))
+        place = locate(version.config, name, quote, Hint(path, line, earlier or 0))
         if place is None:
             message = _("These words are not in “%(field)s”. Copy them from its text.")
             message %= {"field": words_of(name).title}
@@ -193,7 +189,7 @@ class CommentsPage(CommentingPage):
             version=version,
             typed={name: fields.get(name, "") for name in _TYPED},
             commentable=commentable(version),
-            problems=[translated(issue.message) for issue in error.issues],
+            problems=[translate(issue.message) for issue in error.issues],
             add_address=self.address("comments"),
             next=safe_next_url(self.request, self.address("version", version.version_id)),
             max_body=MAX_BODY,
@@ -251,7 +247,7 @@ class CommentPage(CommentingPage):
                 case _:
                     raise Invalid.field("do", _("Nothing was chosen."))
         except Invalid as error:
-            return self._show(status=400, problems=[translated(issue.message) for issue in error.issues])
+            return self._show(status=400, problems=[translate(issue.message) for issue in error.issues])
         return self.back_to(comment_to_show, otherwise)
 
     def _accept(self) -> HttpResponse:
@@ -261,7 +257,7 @@ class CommentPage(CommentingPage):
         try:
             version = accept(self.comments, key, seen=seen, by=self.caller)
         except Conflict as error:
-            return self.go(next_address, translated(error.message), level=messages.ERROR)
+            return self.go(next_address, translate(error.message), level=messages.ERROR)
         path, new = urlsplit(next_address).path, version.version_id
         pages = {self.address("publish"): "version", self.address("compare"): "to"}
         if path in pages:

@@ -52,7 +52,7 @@ from studio.preview.views import Preview
 from studio.publishing.views import obstacle_to
 from studio.resources.base import ResourcePage, VersionFormPage
 from studio.resources.rows import blocks_on_page
-from studio.translation import reference_to, title_of, translated
+from studio.translation import reference_to, title_of, translate
 from studio.views import safe_next_url, with_undo
 from studio.workspaces.members import people_address
 from studio.workspaces.names import role_name
@@ -117,7 +117,7 @@ class AskPage(VersionFormPage):
     def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show the form; or the open review, if there is one."""
         self.require(Right.SAVE)
-        review = find_open_review(self.stored)
+        review = find_open_review(self.stored_resource)
         if review is not None:
             return self.go(review_url(review.kind, review.resource_id, review.pk))
         return self.show()
@@ -138,7 +138,7 @@ class AskPage(VersionFormPage):
         except Conflict:  # another person has just requested one
             return self.get(request)
         except Invalid as error:
-            problems = [translated(issue.message) for issue in error.issues]
+            problems = [translate(issue.message) for issue in error.issues]
             return self.show(status=400, message=message, reviewers=reviewers, problems=problems)
         return self.go(
             review_url(record.resource_kind, record.resource_id, record.id), _("Review requested.")
@@ -147,7 +147,7 @@ class AskPage(VersionFormPage):
     def show(
         self, *, status: int = 200, message: str = "", reviewers: Sequence[str] = (), **context: Any
     ) -> HttpResponse:
-        version, live = self.version, self.stored.active
+        version, live = self.version, self.stored_resource.active
         schema = self.collection.schema_of(self.resource_id)
         changed = schema.list_changes(live.config, version.config) if live else ()
         return self.page(
@@ -355,7 +355,7 @@ class ReviewPage(DifferencesPage):
         preview, errors = assemble_preview(self, version)
         nothing = _("The code") if self.code_agent else _("Nothing live")
         return {
-            "invisible": [translated(notice.message) for notice in invisible_characters(version.config)],
+            "invisible": [translate(notice.message) for notice in invisible_characters(version.config)],
             "before": before,
             "before_title": title_of(before) if before else nothing,
             "in_code": self.code_agent is not None,
@@ -415,9 +415,9 @@ class VerdictPage(ReviewPage):
         except (Conflict, Forbidden) as error:
             if isinstance(error, Forbidden):
                 self.require(Right.PUBLISH)
-            return self.go(self.title_address, translated(error.message), level=messages.ERROR)
+            return self.go(self.title_address, translate(error.message), level=messages.ERROR)
         except Invalid as error:
-            problems = [translated(issue.message) for issue in error.issues]
+            problems = [translate(issue.message) for issue in error.issues]
             return self.show(status=400, typed=body, problems=problems)
         address = safe_next_url(request, self.title_address)
         return self.go(address, messages_by_verdict[VerdictValue(verdict)])
@@ -460,7 +460,7 @@ class ChangePage(ActionPage, ReviewPage):
     def refusal_in_words(self, error: Any) -> str:
         if not isinstance(error, Invalid):
             return super().refusal_in_words(error)
-        problem = "; ".join(translated(issue.message) for issue in error.issues)
+        problem = "; ".join(translate(issue.message) for issue in error.issues)
         return _("Nothing was changed: it %(problem)s.") % {"problem": problem}
 
 

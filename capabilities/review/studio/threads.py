@@ -17,26 +17,26 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from capabilities.review.comments import MENTION, composed, is_own, possible_names, split_suggestion
+from capabilities.review.comments import MENTION, compose, is_own, possible_names, split_suggestion
 from capabilities.review.models import MAX_BODY, NOT_IN_A_ROW, Comment, Mention, about_own_work
 from capabilities.review.places import (
     Content,
     Hint,
     PlaceOfWords,
-    followed,
-    located,
+    follow,
+    locate,
     occurrences,
     top,
     value_at,
 )
-from studio.diff.texts import moved
+from studio.diff.texts import map_position
 from studio.field_words import in_reading_order, words_of
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.limits import shortened
+from studio.limits import shorten
 from studio.named import Place, names_of, person, person_name
 from studio.panels import Mark, Panel, Slot, VersionOnPage
 from studio.tasks import SHOWN, Task, TaskGroup, Urgency
-from studio.translation import translated
+from studio.translation import translate
 from studio.workspaces.members import people_address
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -74,7 +74,7 @@ class ShownComment:
         """Return a comment with its text truncated to the limit."""
         left_out = max(len(comment.body) - longest, 0)
         remark, wording = (comment.body, None) if left_out else split_suggestion(comment.body)
-        text = shortened(remark, longest)
+        text = shorten(remark, longest)
         own = is_own(comment, caller)
         mentioned = {user.get_username() for user in comment.mentioned.all()}
         return cls(
@@ -85,7 +85,7 @@ class ShownComment:
     def html(self) -> SafeString:
         """The text with the names of the mentioned people."""
         pieces: list[SafeString] = []
-        text, end = composed(self.text), 0
+        text, end = compose(self.text), 0
         for match in MENTION.finditer(text):
             name = next(
                 (
@@ -256,11 +256,11 @@ def where(config: Config, comment: Comment, written_on: Config | None = None) ->
     name = top(config, comment.field)
     places = occurrences(config, name, comment.quote)
     if comment.start is None or len(places) < 2:
-        return located(config, name, comment.quote, Hint(comment.field, comment.line))
+        return locate(config, name, comment.quote, Hint(comment.field, comment.line))
     before = PlaceOfWords(comment.field, comment.line, comment.start)
     if written_on is None or written_on == config:
         return min(places, key=lambda place: (place.path != before.path, abs(place.start - before.start)))
-    return followed(written_on, config, before, places, moved)
+    return follow(written_on, config, before, places, map_position)
 
 
 def commentable(version: Snapshot) -> list[tuple[str, str]]:
@@ -272,13 +272,13 @@ def commentable(version: Snapshot) -> list[tuple[str, str]]:
 def said_in(comment: Comment, longest: int) -> str:
     """Return the text of a comment with the block of a suggestion replaced by a sentence."""
     remark, wording = split_suggestion(comment.body)
-    return shortened(remark or _("Suggested wording: {wording}").format(wording=wording), longest)
+    return shorten(remark or _("Suggested wording: {wording}").format(wording=wording), longest)
 
 
 def version_in_words(comment: Comment) -> str:
     """Return the name of a comment's version for use in a sentence."""
     if comment.version_id.startswith(NOT_IN_A_ROW):
-        return translated(reference_to_id(comment.version_id))
+        return translate(reference_to_id(comment.version_id))
     return _("version {number}").format(number=comment.version_number)
 
 
@@ -293,7 +293,7 @@ def place_in_words(comment: Comment) -> str:
         place = _("%(field)s, block %(number)d") % {"field": place, "number": number}
         path = [] if path[1:] == ["content"] else path[1:]
     if path:
-        place = _("%(field)s, %(path)s") % {"field": place, "path": shortened(".".join(path))}
+        place = _("%(field)s, %(path)s") % {"field": place, "path": shorten(".".join(path))}
     if comment.line is not None:
         place = _("%(place)s, line %(number)d") % {"place": place, "number": comment.line}
     return place

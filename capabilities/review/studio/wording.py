@@ -17,7 +17,7 @@ from capabilities.review.policy import read_policy, summarize_missing
 from capabilities.review.reviews import ReviewRecord, ReviewState, VerdictRecord
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import names_of
-from studio.translation import translated
+from studio.translation import translate
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, roles_with
 from versioning.domain.errors import NotFound
@@ -76,7 +76,7 @@ def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wordin
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
     """Return the missing approvals of a version, in a sentence or two; empty if none is missing."""
-    return translated(summarize_missing(missing, changes_requested_by))
+    return translate(summarize_missing(missing, changes_requested_by))
 
 
 def review_url(kind_slug: str, resource_id: str, review_id: object, page: str = "review") -> str:

@@ -146,5 +146,5 @@ class FeedbackViewSet(EditorViewSet):
     def summary(self, request: Request) -> Response:
         """Sum up the feedback on a resource, by version, arm and name."""
         given = request.query_params
-        found = self.feedback.summed(given.get("kind", ""), given.get("id", ""), by=self.caller)
+        found = self.feedback.summarize(given.get("kind", ""), given.get("id", ""), by=self.caller)
         return Response(self.dump(found))

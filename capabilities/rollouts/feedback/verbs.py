@@ -131,7 +131,7 @@ def list_readable(
     return found.filter(**{field: value for field, value in narrowed.items() if value is not None})
 
 
-def summed(
+def summarize(
     feedback: Verbs,
     kind: str,
     resource_id: str,
@@ -157,7 +157,7 @@ class Feedbacks(Verbs):
 
     give = give
     list = list_readable
-    summed = summed
+    summarize = summarize
 
 
 def _check(name: str, value: Value, comment: str, external_id: str | None) -> None:

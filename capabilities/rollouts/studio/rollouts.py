@@ -208,7 +208,7 @@ class _Counted:
         if until is not None and rollout.usage_until is not None:
             until -= datetime.timedelta(days=1)  # the day of the end is counted below, until the end
         usage = Usages.current()
-        rows = usage.summed(*about, since=first, until=until, by=caller)
+        rows = usage.summarize(*about, since=first, until=until, by=caller)
         self._sums: dict[tuple[str, str], dict[str, Any]] = {
             (row["version_id"], row["arm"]): {**row} for row in rows
         }
@@ -218,7 +218,7 @@ class _Counted:
         if end is not None:
             self._add(rollout.usage_until or (), end.date(), 1)
         self._add(rollout.usage_before or (), first, -1)
-        self._feedback = Feedbacks.current().summed(*about, since=rollout.started_at, until=end, by=caller)
+        self._feedback = Feedbacks.current().summarize(*about, since=rollout.started_at, until=end, by=caller)
 
     def _add(self, sums: Iterable[Mapping[str, Any]], day: datetime.date, sign: int) -> None:
         for row in sums:
@@ -445,7 +445,7 @@ class OneRollout(ResourcePage):
         return rollout
 
     @property
-    def stored(self) -> VersionedResource:
+    def stored_resource(self) -> VersionedResource:
         if self.resource is None:
             raise NotFound
         return self.resource
@@ -462,7 +462,7 @@ class OneRollout(ResourcePage):
         arms = rollout.placed_arms
         steps = list(rollout.steps.all()) if may_publish else []
         may_cancel = is_running and any(step.state == StepState.WAITING for step in steps)
-        numbers = count_arms(rollout, self.stored, self.caller)
+        numbers = count_arms(rollout, self.stored_resource, self.caller)
         endings = Event.objects.filter(
             type=f"rollout.{rollout.state}",
             resource_id=rollout.resource_id,
@@ -621,7 +621,7 @@ class CompletePage(ActionPage, OneRollout, DifferencesPage):
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Make it live, unless another version went live since the page was opened."""
-        if request.POST.get("live", "") != (self.stored.active_id or ""):
+        if request.POST.get("live", "") != (self.stored_resource.active_id or ""):
             return self.ask(status=409, is_changed=True)
         try:
             return super().post(request, **ids)
@@ -639,7 +639,7 @@ class CompletePage(ActionPage, OneRollout, DifferencesPage):
         return gettext("%(version)s is live.") % {"version": title_of(version)}
 
     def context(self) -> dict[str, Any]:
-        version, live = self.version, self.stored.active
+        version, live = self.version, self.stored_resource.active
         fields = self.effects(live, version)
         return {
             "rollout": self.rollout,
@@ -652,7 +652,7 @@ class CompletePage(ActionPage, OneRollout, DifferencesPage):
             "after_title": title_of(version),
             "fields": fields,
             "unchanged": unchanged_titles(fields, self.effective(version)),
-            "obstacle": obstacle_to(self.stored, version, self.caller, {END_ROLLOUT: True}),
+            "obstacle": obstacle_to(self.stored_resource, version, self.caller, {END_ROLLOUT: True}),
         }
 
 
@@ -666,7 +666,7 @@ class SharePage(FormPage, VersionFormPage):
 
     def post(self, request: HttpRequest, **ids: str) -> HttpResponse:
         form = self.form(request.POST)
-        if self.version.version_id == self.stored.active_id:
+        if self.version.version_id == self.stored_resource.active_id:
             return self.show(form, status=409)
         return super().post(request, **ids)
 
@@ -704,18 +704,18 @@ class SharePage(FormPage, VersionFormPage):
         return gettext("Start a rollout of %(version)s") % {"version": reference_to(self.version)}
 
     def context(self) -> dict[str, Any]:
-        version, live = self.version, self.stored.active
+        version, live = self.version, self.stored_resource.active
         reasons_against: dict[str, Any] = {
-            "running_address": self.address("rollouts") if find_running(self.stored) else "",
-            "is_file": self.stored.pointers is not None,
-            "is_live": version.version_id == self.stored.active_id,
+            "running_address": self.address("rollouts") if find_running(self.stored_resource) else "",
+            "is_file": self.stored_resource.pointers is not None,
+            "is_live": version.version_id == self.stored_resource.active_id,
         }
         return {
             **reasons_against,
             "is_possible": bool(live) and not any(reasons_against.values()),
             "live_title": reference_to(live) if live else "",
             "version": version,
-            "obstacle": obstacle_to(self.stored, version, self.caller),
+            "obstacle": obstacle_to(self.stored_resource, version, self.caller),
             "panels": self.panels("share", version),
             "back_address": f"{self.address('publish')}?version={version.version_id}",
         }

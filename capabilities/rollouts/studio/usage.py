@@ -105,7 +105,7 @@ class UsagePage(ResourcePage):
         self.require(Right.READ_DRAFTS)
         since = timezone.now().date() - DAYS
         about = (self.kind.slug, self.resource_id)
-        rows = Usages.current().summed(*about, since=since, by=self.caller)
+        rows = Usages.current().summarize(*about, since=since, by=self.caller)
         days = Usages.current().daily(*about, since=since, by=self.caller)
         whole: dict[datetime.date, int] = {}
         last: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -148,7 +148,7 @@ class UsagePage(ResourcePage):
             since=since,
             days=MAX_DAYS,
             feedback=feedback,
-            answer_actions=additions.added(lambda one: one.answer_actions(self.caller)),
+            answer_actions=additions.collect(lambda one: one.answer_actions(self.caller)),
         )
 
     def _row(

@@ -96,7 +96,7 @@ class UsageViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """Sum up the usage of a resource, by version and arm."""
         given = request.query_params
-        found = self.usage.summed(
+        found = self.usage.summarize(
             given.get("kind", ""),
             given.get("id", ""),
             since=_day(given, "from"),

@@ -75,7 +75,7 @@ def _cost_reported(
     return Prices(usage.editor.prices()).of_tokens(priced, *tokens)
 
 
-def summed(
+def summarize(
     usage: Verbs,
     kind: str,
     resource_id: str,
@@ -110,7 +110,7 @@ def daily(
     until: datetime.date | None = None,
     by: Who = APPLICATION,
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the runs and the last use by `version_id`, `arm` and `day`; arguments as for `summed`."""
+    """Return the runs and the last use by `version_id`, `arm` and `day`; arguments as for `summarize`."""
     rows = _rows(usage, kind, resource_id, (since, until), by)
     return list(rows.values("version_id", "arm", "day", "runs", *LAST).order_by("day", "version_id", "arm"))
 
@@ -146,7 +146,7 @@ def _rows(
 
 
 def total_dollars(row: Mapping[str, Any]) -> Decimal | None:
-    """Return the cost of a row of `summed`; None if the price of one run is unknown."""
+    """Return the cost of a row of `summarize`; None if the price of one run is unknown."""
     is_known = not row["sum_unpriced_runs"] and row["prices_until"] is not None
     return from_billionths(row["sum_cost"]) if is_known else None
 
@@ -160,7 +160,7 @@ class Usages(Verbs):
     """The usage of versions."""
 
     report = report
-    summed = summed
+    summarize = summarize
     daily = daily
 
 

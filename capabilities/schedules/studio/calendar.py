@@ -32,7 +32,7 @@ from capabilities.schedules.verbs import Schedules
 from studio.dates import current_zone, local
 from studio.kinds import KINDS, KINDS_BY_SLUG
 from studio.named import names_of
-from studio.translation import translated
+from studio.translation import translate
 from studio.workspaces.views import ListingPage, address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -171,7 +171,7 @@ class _EntryMaker:
             chip=schedule_chip(schedule),
             notes=[
                 note
-                for note in (twice(schedule), translated(schedule.problem), *list_reasons(schedule))
+                for note in (twice(schedule), translate(schedule.problem), *list_reasons(schedule))
                 if note
             ],
             change_address=change_url(schedule) if may_change else "",

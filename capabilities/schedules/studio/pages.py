@@ -41,7 +41,7 @@ from studio.navigation import MainPage
 from studio.pages import FormPage
 from studio.publishing.views import obstacle_to
 from studio.resources.base import VersionFormPage
-from studio.translation import message_of, reference_to, title_of, translated, translated_at_field
+from studio.translation import message_of, reference_to, title_of, translate, translate_at_field
 from studio.views import safe_next_url, with_undo
 from studio.workspaces.views import WorkspacePage
 from versioning.domain.access import Right
@@ -198,10 +198,12 @@ class SchedulePage(TimePage, VersionFormPage):
     @cached_property
     def _choices(self) -> list[tuple[str, str]]:
         """The versions to go back to, as `Version 3: Say who will answer`: the live one, then the newest."""
-        live = self.stored.active
+        live = self.stored_resource.active
         history = self.collection.versions(self.resource_id, by=self.caller)
-        entries: Any = Timeline(self.stored, history.versions)[:OFFERED]
-        others = [entry.version for entry in entries if entry.version.version_id != self.stored.active_id]
+        entries: Any = Timeline(self.stored_resource, history.versions)[:OFFERED]
+        others = [
+            entry.version for entry in entries if entry.version.version_id != self.stored_resource.active_id
+        ]
         choices = []
         for version in [*([live] if live else []), *others]:
             message = message_of(version)
@@ -211,10 +213,10 @@ class SchedulePage(TimePage, VersionFormPage):
 
     def save(self, form: ScheduleForm) -> HttpResponse:
         """Schedule it, expecting the version that is currently forecast to be live."""
-        if self.request.POST.get("live", "") != (self.stored.active_id or ""):
+        if self.request.POST.get("live", "") != (self.stored_resource.active_id or ""):
             return self.show(form, status=409, is_changed=True)
         run_at = form.times.begin().run_at
-        expects = read_plan(self.stored).live_at(run_at, self.stored.active_id)
+        expects = read_plan(self.stored_resource).live_at(run_at, self.stored_resource.active_id)
         if expects == self.version.version_id and not form.ending:
             raise Invalid.field("", "This version is live at that time already.", code="unchanged")
         schedule = Schedules.current().create(
@@ -230,7 +232,7 @@ class SchedulePage(TimePage, VersionFormPage):
         return self.confirm(schedule, self.address("history"))
 
     def show(self, form: ScheduleForm, *, status: int = 200, **context: Any) -> HttpResponse:
-        version, live, run_at = self.version, self.stored.active, None
+        version, live, run_at = self.version, self.stored_resource.active, None
         if form.is_valid():
             with suppress(Invalid):
                 run_at = form.times.begin().run_at
@@ -240,8 +242,8 @@ class SchedulePage(TimePage, VersionFormPage):
             version=version,
             live=live,
             live_title=title_of(live) if live else "",
-            is_live=version.version_id == self.stored.active_id,
-            obstacle=obstacle_to(self.stored, version, self.caller, at=run_at),
+            is_live=version.version_id == self.stored_resource.active_id,
+            obstacle=obstacle_to(self.stored_resource, version, self.caller, at=run_at),
             panels=self.panels("schedule", version),
             back_address=self.address("publish") + f"?version={version.version_id}",
             **context,
@@ -293,7 +295,7 @@ class ReleaseSchedulePage(TimePage, WorkspacePage):
                 str(self.release.pk), form.times, force=form.cleaned_data["force"], by=self.caller
             )
         except Conflict as error:  # it was just published
-            form.add_error(None, translated_at_field(error.message))
+            form.add_error(None, translate_at_field(error.message))
             return self.show(form, status=409)
         return self.confirm(schedule, self.release_address)
 
@@ -383,7 +385,7 @@ class CancelPage(OneSchedulePage):
                 repeated = Schedules.current().repeat(schedule_id, by=self.caller)
             except (Invalid, Conflict) as error:
                 problem = error.issues[0].message if isinstance(error, Invalid) else error.message
-                message = _("Not scheduled again: %(problem)s") % {"problem": translated(problem)}
+                message = _("Not scheduled again: %(problem)s") % {"problem": translate(problem)}
                 return self.go(back, message, level=messages.ERROR)
             return self.go(back, format_html(_("Scheduled again for {when}."), when=when_element(repeated)))
         try:

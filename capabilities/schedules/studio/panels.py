@@ -46,12 +46,12 @@ from studio import additions
 from studio.dates import current_zone, day_in_words, day_of, local, time_element, time_in_words
 from studio.extensions import VersionButton
 from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK, StudioKind
-from studio.limits import shortened
+from studio.limits import shorten
 from studio.named import Place, names_of, person, resource_name
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.publishing.views import reasons
 from studio.tasks import SHOWN, Task, TaskGroup, Urgency
-from studio.translation import translated
+from studio.translation import translate
 from studio.workspaces.views import address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -170,7 +170,7 @@ def version_within(schedule: Schedule) -> str:
     """Return the name of a schedule's version within a sentence: `version 12`."""
     if schedule.version_number is not None:
         return _("version {number}").format(number=schedule.version_number)
-    return translated(reference_to_id(schedule.version_id))
+    return translate(reference_to_id(schedule.version_id))
 
 
 def version_link(schedule: Schedule) -> SafeString:
@@ -178,7 +178,7 @@ def version_link(schedule: Schedule) -> SafeString:
     if schedule.version_number is not None:
         name = _("Version %(number)s") % {"number": schedule.version_number}
     else:
-        name = translated(reference_to_id(schedule.version_id))
+        name = translate(reference_to_id(schedule.version_id))
     page = KINDS_BY_SLUG[schedule.kind].address("version", schedule.resource_id, schedule.version_id)
     return format_html('<a class="link" href="{}">{}</a>', page, name)
 
@@ -361,7 +361,7 @@ def _problem_in_words(schedule: Schedule, problem: Problem) -> str:
         return message % {"blocks": ", ".join(names) + (", …" if len(blocks) > MAX_NAMED else "")}
     if problem.item is not None:
         return " ".join(problem_in_words(problem.item))
-    return " ".join(reasons(problem.error)) or translated(problem.message)
+    return " ".join(reasons(problem.error)) or translate(problem.message)
 
 
 def _unexpected_in_words(schedule: Schedule, *, has_nothing_to_do: bool) -> str:
@@ -505,7 +505,7 @@ def _line_of_failed(schedule: Schedule, *, may_publish: bool) -> ScheduleLine:
     return ScheduleLine(
         schedule=schedule,
         sentence=did_not_happen(schedule),
-        warnings=[translated(schedule.problem)],
+        warnings=[translate(schedule.problem)],
         again_address=repeat_url(schedule) if may_publish else "",
     )
 
@@ -642,7 +642,7 @@ class _Subjects:
         for slug, kind in KINDS_BY_SLUG.items():
             ids = sorted({schedule.resource_id for schedule in schedules if schedule.kind == slug})
             for resource, entry in kind.catalog(caller).some(ids) if ids else ():
-                resources[slug, resource.pk] = resource, shortened(entry.name or resource.pk)
+                resources[slug, resource.pk] = resource, shorten(entry.name or resource.pk)
         named = {schedule.release_id for schedule in schedules if schedule.release_id is not None}
         releases = Release.objects.readable_by(caller).in_bulk(named) if named else {}
         return cls(schedules=schedules, resources=resources, releases=releases)
@@ -688,7 +688,7 @@ def _task(schedule: Schedule, subjects: _Subjects, caller: Caller) -> Task:
         icon=KINDS_BY_SLUG[schedule.kind].icon if schedule.kind else "publish",
         chip=schedule_chip(schedule),
         about=f"{in_short(schedule)} · {when(schedule)}",
-        notes=[note for note in (translated(schedule.problem), *list_reasons(schedule)) if note],
+        notes=[note for note in (translate(schedule.problem), *list_reasons(schedule)) if note],
         workspace_id=schedule.workspace_id,
         action=action[0] if is_offered else "",
         action_address=action[1],
