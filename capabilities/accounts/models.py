@@ -119,8 +119,8 @@ class SecondFactor(models.Model):
     @property
     def data(self) -> dict[str, Any]:
         """The data to verify it; raises `FactorKeyUnreadable`."""
-        found: dict[str, Any] = json.loads(_box().decrypt(self.sealed))
-        return found
+        data: dict[str, Any] = json.loads(_box().decrypt(self.sealed))
+        return data
 
     def store(self, data: dict[str, Any], **changes: Any) -> None:
         """Save the data to verify it, encrypted; raises `FactorKeyUnreadable`."""
@@ -153,10 +153,12 @@ def use_recovery_code(user: Any, code: str) -> bool:
     digest = _digest("".join(code.lower().split()).replace("-", ""))
     with transaction.atomic():
         row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).select_for_update().first()
-        left = row.data["digests"] if row is not None else []
-        if row is None or digest not in left:
+        digests = row.data["digests"] if row is not None else []
+        if row is None or digest not in digests:
             return False
-        row.store({"digests": [hashed for hashed in left if hashed != digest]}, last_used_at=timezone.now())
+        row.store(
+            {"digests": [hashed for hashed in digests if hashed != digest]}, last_used_at=timezone.now()
+        )
     return True
 
 

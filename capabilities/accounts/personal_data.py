@@ -14,8 +14,13 @@ def _erase_in_directory(erasure: Erasure) -> int:
     """Delete the directory's record of the account, which then no longer exists for the directory."""
     if erasure.user is None:
         return 0
-    gone = {"external_id": None, "mail_type": "work", "mail_is_primary": True, "deleted_at": timezone.now()}
-    DirectoryAccount.objects.update_or_create(user=erasure.user, defaults=gone)
+    defaults = {
+        "external_id": None,
+        "mail_type": "work",
+        "mail_is_primary": True,
+        "deleted_at": timezone.now(),
+    }
+    DirectoryAccount.objects.update_or_create(user=erasure.user, defaults=defaults)
     return 1
 
 

@@ -65,15 +65,15 @@ class WorkspaceViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """List the workspaces, by name."""
         page = WORKSPACE_PAGING.read(request.query_params)
-        found = get_editor().workspace.list(right=Right.READ, by=self.caller)
-        return self.page_of(page, found, lambda rows: as_seen(rows, self.caller))
+        workspaces = get_editor().workspace.list(right=Right.READ, by=self.caller)
+        return self.page_of(page, workspaces, lambda rows: as_seen(rows, self.caller))
 
     def create(self, request: Request) -> Response:
         """Create a workspace, with the caller as its first admin; only superusers may."""
-        given = WorkspaceCreate.read(request)
-        made = get_editor().workspace.create(given.get("id", ""), given["name"], by=self.caller)
-        location = addresses.location(f"workspaces/{ids.encode(made.pk)}")
-        return with_etag(request, self._dump(made), status=201, headers={"Location": location})
+        body = WorkspaceCreate.read(request)
+        workspace = get_editor().workspace.create(body.get("id", ""), body["name"], by=self.caller)
+        location = addresses.location(f"workspaces/{ids.encode(workspace.pk)}")
+        return with_etag(request, self._dump(workspace), status=201, headers={"Location": location})
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Read a workspace."""
@@ -83,10 +83,8 @@ class WorkspaceViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:
         """Rename a workspace; its id stays."""
-        given = WorkspaceUpdate.read(request)
-        return with_etag(
-            request, self._dump(get_editor().workspace.rename(id, given["name"], by=self.caller))
-        )
+        body = WorkspaceUpdate.read(request)
+        return with_etag(request, self._dump(get_editor().workspace.rename(id, body["name"], by=self.caller)))
 
     def destroy(self, request: Request, id: str) -> Response:
         """Delete an empty workspace with its members and keys; only superusers may."""
@@ -95,8 +93,8 @@ class WorkspaceViewSet(EditorViewSet):
         return Response(self.dump(f"The workspace {id!r} is deleted."))
 
     def _dump(self, workspace: object) -> Json:
-        [seen] = as_seen([workspace], self.caller)  # type: ignore[list-item]
-        return self.dump(seen)
+        [record] = as_seen([workspace], self.caller)  # type: ignore[list-item]
+        return self.dump(record)
 
 
 class MemberViewSet(EditorViewSet):
@@ -114,8 +112,8 @@ class MemberViewSet(EditorViewSet):
     def list(self, request: Request, id: str) -> Response:
         """List the members, by username."""
         page = MEMBER_PAGING.read(request.query_params)
-        found = get_editor().workspace.members(id, right=Right.READ, by=self.caller)
-        return self.page_of(page, found, lambda rows: members_as_seen(rows, self.caller))
+        members = get_editor().workspace.members(id, right=Right.READ, by=self.caller)
+        return self.page_of(page, members, lambda rows: members_as_seen(rows, self.caller))
 
     def update(self, request: Request, id: str, username: str) -> Response:
         """Change the role of a member; other people have to be invited."""
@@ -148,14 +146,14 @@ class InvitationViewSet(EditorViewSet):
 
     def create(self, request: Request, id: str) -> Response:
         """Invite a person; only this answer has the link to accept."""
-        given = InvitationCreate.read(request)
-        role, mail = Role(given["role"]), given.get("mail") or ""
+        payload = InvitationCreate.read(request)
+        role, mail = Role(payload["role"]), payload.get("mail") or ""
         invitations = get_editor().invitation
-        made, token = invitations.invite(id, given["username"], role, mail=mail, by=self.caller)
+        invitation, token = invitations.invite(id, payload["username"], role, mail=mail, by=self.caller)
         pending = invitations.pending(id, by=self.caller)
-        body = InvitationAnswer.dump(next(row for row in pending if row.invitation.pk == made.pk))
+        body = InvitationAnswer.dump(next(row for row in pending if row.invitation.pk == invitation.pk))
         url = request.build_absolute_uri(invitation_address(token))
-        location = addresses.location(f"workspaces/{ids.encode(id)}/invitations/{made.pk}")
+        location = addresses.location(f"workspaces/{ids.encode(id)}/invitations/{invitation.pk}")
         headers = {"Location": location, **NOT_STORED}
         return with_etag(request, {**body, "url": url}, etag=content_etag(body), status=201, headers=headers)
 

@@ -50,12 +50,12 @@ class KeyViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the keys, newest first, revoked ones included."""
-        given = request.query_params
-        found = get_editor().key.list_keys(by=self.caller)
-        if "workspaceId" in given:
-            found = found.filter(workspace=given["workspaceId"])
-        page = KEY_PAGING.read(given)
-        return self.page_of(page, found)
+        filters = request.query_params
+        keys = get_editor().key.list_keys(by=self.caller)
+        if "workspaceId" in filters:
+            keys = keys.filter(workspace=filters["workspaceId"])
+        page = KEY_PAGING.read(filters)
+        return self.page_of(page, keys)
 
     def create(self, request: Request) -> Response:
         """Create a key of the caller or of a service account; only this answer shows it."""
@@ -93,21 +93,21 @@ class ServiceAccountViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the service accounts, by username."""
-        given = request.query_params
-        found = get_editor().workspace.service_accounts(by=self.caller)
-        if "workspaceId" in given:
-            found = found.filter(workspace=given["workspaceId"])
-        page = SERVICE_ACCOUNT_PAGING.read(given)
-        return self.page_of(page, found)
+        filters = request.query_params
+        accounts = get_editor().workspace.service_accounts(by=self.caller)
+        if "workspaceId" in filters:
+            accounts = accounts.filter(workspace=filters["workspaceId"])
+        page = SERVICE_ACCOUNT_PAGING.read(filters)
+        return self.page_of(page, accounts)
 
     def create(self, request: Request) -> Response:
         """Create a service account; make its keys with `POST /keys`."""
-        given = ServiceAccountCreate.read(request)
-        made = get_editor().workspace.create_service_account(
-            given["workspaceId"], given["username"], Role(given["role"]), by=self.caller
+        body = ServiceAccountCreate.read(request)
+        account = get_editor().workspace.create_service_account(
+            body["workspaceId"], body["username"], Role(body["role"]), by=self.caller
         )
-        location = addresses.location(f"service-accounts/{ids.encode(given['username'])}")
-        return with_etag(request, self.dump(made), status=201, headers={"Location": location})
+        location = addresses.location(f"service-accounts/{ids.encode(body['username'])}")
+        return with_etag(request, self.dump(account), status=201, headers={"Location": location})
 
     def destroy(self, request: Request, username: str) -> Response:
         """Deactivate a service account permanently, with its keys; its versions keep its name."""

@@ -80,11 +80,13 @@ def identity_of(caller: Caller) -> Identity:
     if user is None:
         raise Unauthorized("This account no longer exists.")
     readable = caller.scope(Right.READ)
-    found = Workspace.objects.all() if readable is None else Workspace.objects.filter(pk__in=readable)
+    workspaces = Workspace.objects.all() if readable is None else Workspace.objects.filter(pk__in=readable)
     return Identity(
         username=user.get_username(),
         display_name=display_name(user),
         superuser=user.is_superuser,
-        workspaces=[(pk, role_in(pk, caller)) for pk in found.order_by("pk").values_list("pk", flat=True)],
+        workspaces=[
+            (pk, role_in(pk, caller)) for pk in workspaces.order_by("pk").values_list("pk", flat=True)
+        ],
         key=None if caller.key_prefix is None else ApiKey.objects.get(prefix=caller.key_prefix),
     )

@@ -41,15 +41,17 @@ MISSING: Final = "There is no such user."
 
 def list_people(attribute: str | None = None, value: str = "") -> QuerySet[User]:
     """Return the accounts of people, or those with this `username` or `externalid`."""
-    known = DirectoryAccount.objects.filter(user=OuterRef("pk"))
+    directory_accounts = DirectoryAccount.objects.filter(user=OuterRef("pk"))
     is_service = Membership.objects.filter(user=OuterRef("pk"), is_service=True)
     people = accounts_alike(value) if attribute == "username" else accounts()
     if attribute == "externalid":
         # A database may not be able to store unprintable characters.
         people = (
-            people.filter(Exists(known.filter(external_id=value))) if value.isprintable() else people.none()
+            people.filter(Exists(directory_accounts.filter(external_id=value)))
+            if value.isprintable()
+            else people.none()
         )
-    people = people.filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
+    people = people.filter(~Exists(directory_accounts.filter(deleted_at__isnull=False)), ~Exists(is_service))
     return people.order_by("pk")
 
 
@@ -69,34 +71,34 @@ def find_directory_account(user: User) -> DirectoryAccount | None:
     return DirectoryAccount.objects.filter(user=user).first()
 
 
-def create(given: Changes, by: Caller) -> User:
+def create(changes: Changes, by: Caller) -> User:
     """Create an account, or revive one that the directory has deleted; raises `ScimError`."""
-    name = given.user_name or ""
-    taken = ScimError(409, "There is a user with this userName.", "uniqueness")
+    name = changes.user_name or ""
+    name_taken = ScimError(409, "There is a user with this userName.", "uniqueness")
     with events.transaction():
         existing = account(name) or accounts_alike(name).order_by("pk").first()
-        known = None if existing is None else find_directory_account(existing)
+        directory_account = None if existing is None else find_directory_account(existing)
         if existing is not None:
-            if known is None or known.deleted_at is None:
-                raise taken
-            return _revive(existing, known, given, by)
+            if directory_account is None or directory_account.deleted_at is None:
+                raise name_taken
+            return _revive(existing, directory_account, changes, by)
         try:
             with transaction.atomic():
                 user = new_account(checked_new_name(name))
         except Invalid as error:
             raise invalid(f"userName {error.issues[0].message}.") from None
         except IntegrityError:  # created by another request
-            raise taken from None
-        known = DirectoryAccount(user=user, is_made_here=True)
-        _store(user, known, given, by, "created")
+            raise name_taken from None
+        directory_account = DirectoryAccount(user=user, is_made_here=True)
+        _store(user, directory_account, changes, by, "created")
         return user
 
 
-def _revive(user: User, known: DirectoryAccount, given: Changes, by: Caller) -> User:
+def _revive(user: User, directory_account: DirectoryAccount, changes: Changes, by: Caller) -> User:
     """Reactivate a deleted account; another external id loses its former memberships and identities."""
-    known.deleted_at = None
-    if known.external_id != (given.external_id or None):
-        known.is_made_here = True
+    directory_account.deleted_at = None
+    if directory_account.external_id != (changes.external_id or None):
+        directory_account.is_made_here = True
         user.is_superuser = user.is_staff = False
         user.set_unusable_password()
         user.save()
@@ -104,22 +106,22 @@ def _revive(user: User, known: DirectoryAccount, given: Changes, by: Caller) -> 
             apps.get_model(model)._default_manager.filter(user=user).delete()
         for membership in Membership.objects.filter(user=user).select_related("user"):
             Membership.objects.end(membership, by=by)
-    _store(user, known, given, by, "revived")
+    _store(user, directory_account, changes, by, "revived")
     return user
 
 
-def change(user_id: str, given: Changes, by: Caller, what: str = "changed") -> User:
-    """Change an account; `what` is the text for its history. Raises `ScimError`."""
+def change(user_id: str, changes: Changes, by: Caller, action: str = "changed") -> User:
+    """Change an account; `action` is the text for its history. Raises `ScimError`."""
     with events.transaction():
         superusers = accounts().filter(is_superuser=True).order_by("pk").select_for_update()
         active = [superuser for superuser in superusers if superuser.is_active]
         user = find(user_id)
-        if given.user_name not in {None, user.get_username()}:
+        if changes.user_name not in {None, user.get_username()}:
             raise invalid("userName cannot be changed.", "mutability")
-        if given.active is False and active == [user]:
+        if changes.active is False and active == [user]:
             raise ScimError(409, "The last superuser cannot be changed.")
-        known = find_directory_account(user) or DirectoryAccount(user=user)
-        _store(user, known, given, by, what)
+        directory_account = find_directory_account(user) or DirectoryAccount(user=user)
+        _store(user, directory_account, changes, by, action)
         return user
 
 
@@ -132,24 +134,29 @@ def delete(user_id: str, by: Caller) -> None:
         DirectoryAccount.objects.filter(user=user).update(deleted_at=timezone.now())
 
 
-def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what: str) -> None:
+def _store(
+    user: User, directory_account: DirectoryAccount, changes: Changes, by: Caller, action: str
+) -> None:
     """Store the attributes that are given, with an entry in the history of the account."""
-    _refuse_wrong(user, given)
+    _refuse_wrong(user, changes)
     was_active = user.is_active
-    columns = _columns(user, given)
+    columns = _columns(user, changes)
     for field, value in columns.items():
         setattr(user, field, value)
     # Only these fields: a password or a right may have been changed since the account was read.
     user.save(update_fields=columns)
-    if given.external_id is not None:
-        known.external_id = given.external_id or None
-    if given.mail_type is not None and given.mail_is_primary is not None:
-        known.mail_type, known.mail_is_primary = given.mail_type, given.mail_is_primary
-    known.changed_at = timezone.now()
-    known.save()
+    if changes.external_id is not None:
+        directory_account.external_id = changes.external_id or None
+    if changes.mail_type is not None and changes.mail_is_primary is not None:
+        directory_account.mail_type, directory_account.mail_is_primary = (
+            changes.mail_type,
+            changes.mail_is_primary,
+        )
+    directory_account.changed_at = timezone.now()
+    directory_account.save()
     # Answers, streams and keys follow the log.
     events.touch()
-    _report(user, by, what, [*columns, *(["externalId"] if given.external_id is not None else [])])
+    _report(user, by, action, [*columns, *(["externalId"] if changes.external_id is not None else [])])
     if was_active and not user.is_active:
         for membership in Membership.objects.filter(user=user, role=Role.ADMIN):
             admins = Membership.objects.filter(workspace=membership.workspace_id, role=Role.ADMIN)
@@ -157,33 +164,33 @@ def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what
                 logger.warning("no one administers the workspace %s any more", membership.workspace_id)
 
 
-def _columns(user: User, given: Changes) -> dict[str, Any]:
+def _columns(user: User, changes: Changes) -> dict[str, Any]:
     """Return the values of the columns to change; a user model may lack names and a mail address."""
     mail = get_user_model().get_email_field_name()
-    if given.display_name is not None and not given.given_name and not given.family_name:
-        given = replace(given, given_name=given.display_name, family_name="")
+    if changes.display_name is not None and not changes.given_name and not changes.family_name:
+        changes = replace(changes, given_name=changes.display_name, family_name="")
     values = {
-        "first_name": given.given_name,
-        "last_name": given.family_name,
-        mail: given.mail,
-        "is_active": given.active,
+        "first_name": changes.given_name,
+        "last_name": changes.family_name,
+        mail: changes.mail,
+        "is_active": changes.active,
     }
     return {name: value for name, value in values.items() if value is not None and hasattr(user, name)}
 
 
-def _refuse_wrong(user: User, given: Changes) -> None:
-    for name in (given.given_name, given.family_name, given.display_name):
+def _refuse_wrong(user: User, changes: Changes) -> None:
+    for name in (changes.given_name, changes.family_name, changes.display_name):
         if name is not None and len(name) > MAX_NAME:
             raise invalid(f"A name must not be longer than {MAX_NAME} characters.")
-    if given.external_id:
-        if len(given.external_id) > MAX_EXTERNAL_ID:
+    if changes.external_id:
+        if len(changes.external_id) > MAX_EXTERNAL_ID:
             raise invalid(f"externalId must not be longer than {MAX_EXTERNAL_ID} characters.")
-        others = DirectoryAccount.objects.filter(external_id=given.external_id).exclude(pk=user.pk)
-        if others.exists():
+        same_id = DirectoryAccount.objects.filter(external_id=changes.external_id).exclude(pk=user.pk)
+        if same_id.exists():
             raise ScimError(409, "There is a user with this externalId.", "uniqueness")
-    if given.mail_type and len(given.mail_type) > MAX_MAIL_TYPE:
+    if changes.mail_type and len(changes.mail_type) > MAX_MAIL_TYPE:
         raise invalid(f"emails.type must not be longer than {MAX_MAIL_TYPE} characters.")
-    _refuse_mail(user, given.mail)
+    _refuse_mail(user, changes.mail)
 
 
 def _refuse_mail(user: User, mail: str | None) -> None:
@@ -199,14 +206,14 @@ def _refuse_mail(user: User, mail: str | None) -> None:
         raise ScimError(409, "The mail address of a superuser who has a password cannot be changed.")
 
 
-def _report(user: User, by: Caller, what: str, fields: list[str]) -> None:
+def _report(user: User, by: Caller, action: str, fields: list[str]) -> None:
     """Add an entry to the history of the account, which superusers see."""
-    given = f" ({', '.join(fields)})" if fields else ""
+    names = f" ({', '.join(fields)})" if fields else ""
     LogEntry.objects.create(
         user_id=by.user_id,
         content_type=ContentType.objects.get_for_model(user),
         object_id=str(user.pk),
         object_repr=clip(user.get_username(), 200),
         action_flag=CHANGE,
-        change_message=f"The directory has {what} it{given}, with the key {by.key_prefix}.",
+        change_message=f"The directory has {action} it{names}, with the key {by.key_prefix}.",
     )

@@ -59,8 +59,8 @@ class OneFormat(BaseContentNegotiation):
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         """Return the parser for the body; None for another media type."""
-        given = (request.content_type or "").partition(";")[0].strip().lower()
-        return next((parser for parser in parsers if parser.media_type == given), None)
+        media_type = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == media_type), None)
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
         """Return the only renderer."""
@@ -106,11 +106,11 @@ class DirectoryView(APIView):
         """Return the absolute address of a path below SCIM's root."""
         return self.request.build_absolute_uri(f"{reverse('scim:root')}{path}")
 
-    def user(self, user: Any, kept: DirectoryAccount | None) -> dict[str, Any]:
+    def user(self, user: Any, directory_account: DirectoryAccount | None) -> dict[str, Any]:
         """Return an account in SCIM's form."""
         mail = getattr(user, get_user_model().get_email_field_name(), "")
         names = {"givenName": getattr(user, "first_name", ""), "familyName": getattr(user, "last_name", "")}
-        found: dict[str, Any] = {
+        resource: dict[str, Any] = {
             "schemas": [USER],
             "id": str(user.pk),
             "userName": user.get_username(),
@@ -118,15 +118,20 @@ class DirectoryView(APIView):
             "meta": {"resourceType": "User", "location": self.address(f"Users/{user.pk}")},
         }
         if name := {key: value for key, value in names.items() if value}:
-            found |= {"displayName": display_name(user), "name": name}
+            resource |= {"displayName": display_name(user), "name": name}
         if mail:
-            said = kept or DirectoryAccount(user=user)
-            found["emails"] = [{"value": mail, "type": said.mail_type, "primary": said.mail_is_primary}]
-        if kept is not None:
-            found["meta"] |= {"created": utc(kept.created_at), "lastModified": utc(kept.changed_at)}
-            if kept.external_id:
-                found["externalId"] = kept.external_id
-        return found
+            record = directory_account or DirectoryAccount(user=user)
+            resource["emails"] = [
+                {"value": mail, "type": record.mail_type, "primary": record.mail_is_primary}
+            ]
+        if directory_account is not None:
+            resource["meta"] |= {
+                "created": utc(directory_account.created_at),
+                "lastModified": utc(directory_account.changed_at),
+            }
+            if directory_account.external_id:
+                resource["externalId"] = directory_account.external_id
+        return resource
 
     def one(self, user: Any, **response: Any) -> Response:
         """Return the answer with the attributes of one account that the query asks for."""
@@ -142,9 +147,9 @@ class DirectoryView(APIView):
             else accounts.list_people()
         )
         page = list(users[search.start - 1 : search.start - 1 + search.count])
-        kept = DirectoryAccount.objects.in_bulk([user.pk for user in page])
-        shown = [search.select(self.user(user, kept.get(user.pk))) for user in page]
-        return self.list_response(shown, users.count(), search.start)
+        directory_accounts = DirectoryAccount.objects.in_bulk([user.pk for user in page])
+        resources = [search.select(self.user(user, directory_accounts.get(user.pk))) for user in page]
+        return self.list_response(resources, users.count(), search.start)
 
     def list_response(
         self, resources: list[dict[str, Any]], total: int | None = None, start: int = 1
@@ -170,8 +175,8 @@ class UsersView(DirectoryView):
 
     def post(self, request: Request) -> Response:
         """Create an account without a password, or revive a deleted one."""
-        made = accounts.create(user_of(request.data, is_new=True), self.caller)
-        return self.one(made, status=201)
+        user = accounts.create(user_of(request.data, is_new=True), self.caller)
+        return self.one(user, status=201)
 
 
 class SearchView(DirectoryView):
@@ -295,8 +300,8 @@ def _attribute(name: str, mutability: str = "readWrite", kind: str = "string") -
     }
 
 
-def _only(name: str, known: str, resource: dict[str, Any]) -> Response:
-    if name != known:
+def _only(name: str, expected: str, resource: dict[str, Any]) -> Response:
+    if name != expected:
         raise ScimError(404, "There is nothing here.")
     return Response(resource)
 
@@ -306,14 +311,14 @@ def _answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
     set_rollback()
     if isinstance(error, ScimError):
         return Response(error.body, status=error.status)
-    found = api_errors(error, context)
-    if found is None:
+    response = api_errors(error, context)
+    if response is None:
         return None
     detail = error.message if isinstance(error, VersioningError) else None
     if detail is None and isinstance(error, APIException | Http404):
         detail = str(getattr(error, "detail", error))
-    refusal = ScimError(found.status_code, detail or str(found.data.get("error")))
-    if found.status_code == 400:
+    refusal = ScimError(response.status_code, detail or str(response.data.get("error")))
+    if response.status_code == 400:
         refusal = invalid(refusal.detail, "invalidSyntax")
-    headers = {name: value for name, value in found.headers.items() if name.lower() != "content-type"}
-    return Response(refusal.body, status=found.status_code, headers=headers)
+    headers = {name: value for name, value in response.headers.items() if name.lower() != "content-type"}
+    return Response(refusal.body, status=response.status_code, headers=headers)

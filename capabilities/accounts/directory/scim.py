@@ -73,9 +73,9 @@ class Search:
     """The attributes not to return."""
 
     @classmethod
-    def of_query(cls, given: Mapping[str, str]) -> Self:
+    def of_query(cls, query: Mapping[str, str]) -> Self:
         """Return the search of a query; raises `ScimError`."""
-        single = {name: given[name] for name in given}
+        single = {name: query[name] for name in query}
         return cls._of(
             {name: value.split(",") if name in _LISTS else value for name, value in single.items()}
         )
@@ -83,38 +83,38 @@ class Search:
     @classmethod
     def of_body(cls, body: Any) -> Self:
         """Return the search of a body; raises `ScimError`."""
-        given = _object(body)
-        if SEARCH not in _schemas(given, []):
+        members = _object(body)
+        if SEARCH not in _schemas(members, []):
             raise invalid(f"schemas must contain {SEARCH}.")
-        return cls._of(given)
+        return cls._of(members)
 
     @classmethod
-    def _of(cls, given: Mapping[str, Any]) -> Self:
-        text = given.get("filter")
+    def _of(cls, members: Mapping[str, Any]) -> Self:
+        text = members.get("filter")
         if text is not None and not isinstance(text, str):
             raise invalid("filter must be a text.", "invalidFilter")
-        attributes, excluded = (_names(given, name) for name in _LISTS)
+        attributes, excluded = (_names(members, name) for name in _LISTS)
         if attributes and excluded:
             raise invalid("There must be attributes or excludedAttributes, but not both.")
         return cls(
             filter=text,
-            start=max(_number(given, "startIndex", 1), 1),
-            count=min(max(_number(given, "count", MAX_RESULTS), 0), MAX_RESULTS),
+            start=max(_number(members, "startIndex", 1), 1),
+            count=min(max(_number(members, "count", MAX_RESULTS), 0), MAX_RESULTS),
             attributes=attributes,
             excluded=excluded,
         )
 
     def select(self, resource: Mapping[str, Any]) -> dict[str, Any]:
-        found = {}
+        selected = {}
         for name, value in resource.items():
             if name in _ALWAYS_RETURNED:
-                found[name] = value
+                selected[name] = value
             elif isinstance(value, list):
-                parts = [shown for shown in (self._select(name, part) for part in value) if shown]
-                found |= {name: parts} if parts else {}
-            elif (one := self._select(name, value)) not in ({}, None):
-                found[name] = one
-        return found
+                parts = [subset for subset in (self._select(name, part) for part in value) if subset]
+                selected |= {name: parts} if parts else {}
+            elif (member := self._select(name, value)) not in ({}, None):
+                selected[name] = member
+        return selected
 
     def _select(self, name: str, value: Any) -> Any:
         """Return a value, or its requested parts; None for nothing."""
@@ -132,15 +132,15 @@ class Search:
         }
 
 
-def _names(given: Mapping[str, Any], name: str) -> frozenset[str]:
-    names = given.get(name) or []
-    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+def _names(members: Mapping[str, Any], name: str) -> frozenset[str]:
+    names = members.get(name) or []
+    if not isinstance(names, list) or not all(isinstance(entry, str) for entry in names):
         raise invalid(f"{name} must be a list of names.")
     return frozenset(text.strip().removeprefix(f"{USER}:").lower() for text in names) - {""}
 
 
-def _number(given: Mapping[str, Any], name: str, default: int) -> int:
-    value = given.get(name)
+def _number(members: Mapping[str, Any], name: str, default: int) -> int:
+    value = members.get(name)
     if value is None:
         return default
     if not re.fullmatch(r"\s*[+-]?[0-9]{1,100}\s*", str(value), re.ASCII):
@@ -150,16 +150,16 @@ def _number(given: Mapping[str, Any], name: str, default: int) -> int:
 
 def filter_of(text: str) -> tuple[str, str]:
     """Return the attribute (`username` or `externalid`) and the value of a filter; raises `ScimError`."""
-    found = _FILTER.fullmatch(text)
+    match = _FILTER.fullmatch(text)
     try:
-        value = json.loads(found[2]) if found else None
+        value = json.loads(match[2]) if match else None
     except ValueError:
         value = None
-    if found is None or value is None:
+    if match is None or value is None:
         raise invalid('The filter must be userName eq "…" or externalId eq "…".', "invalidFilter")
     if "\x00" in value:
         raise invalid("The filter contains a NUL character.", "invalidFilter")
-    return found[1].lower(), str(value)
+    return match[1].lower(), str(value)
 
 
 def user_of(body: Any, *, is_new: bool) -> Changes:
@@ -167,10 +167,10 @@ def user_of(body: Any, *, is_new: bool) -> Changes:
 
     Unsupported attributes are ignored, as SCIM allows. Raises `ScimError`.
     """
-    given = _object(body)
-    if USER not in _schemas(given, [USER]):
+    members = _object(body)
+    if USER not in _schemas(members, [USER]):
         raise invalid(f"schemas must contain {USER}.")
-    changes = dict(_attributes(given))
+    changes = dict(_attributes(members))
     if "user_name" not in changes:
         raise invalid("userName is required.")
     if is_new:
@@ -181,10 +181,10 @@ def user_of(body: Any, *, is_new: bool) -> Changes:
 
 def read_patch(body: Any) -> Changes:
     """Return the outcome of the operations of a PATCH; raises `ScimError`."""
-    given = _object(body)
-    if PATCH not in _schemas(given, []):
+    members = _object(body)
+    if PATCH not in _schemas(members, []):
         raise invalid(f"schemas must contain {PATCH}.")
-    operations = given.get("Operations")
+    operations = members.get("Operations")
     if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
         raise invalid("Operations must be a list of operations.", "invalidSyntax")
     changes: dict[str, Any] = {}
@@ -265,19 +265,19 @@ def _place(path: Any) -> str | None:
 
 def _join_names(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes with those of a name, such as `name.givenName`, in the name."""
-    found: dict[str, Any] = {}
-    for key, one in value.items():
+    joined: dict[str, Any] = {}
+    for key, member in value.items():
         first, _, rest = key.partition(".")
         if rest and first.lower() == "name":
-            found["name"] = {**_object(found.get("name") or {}), rest: one}
+            joined["name"] = {**_object(joined.get("name") or {}), rest: member}
         else:
-            found[key] = one
-    return found
+            joined[key] = member
+    return joined
 
 
-def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _attributes(attributes: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the supported attributes; their names ignore case."""
-    for key, value in given.items():
+    for key, value in attributes.items():
         name = key.lower()
         if name == "active":
             # Some directories send it as a text.
@@ -300,8 +300,8 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _mail(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the primary address, or else the first, with its type."""
-    found = value if isinstance(value, list) else [value]
-    mails = [_object(entry) for entry in found if entry is not None]
+    entries = value if isinstance(value, list) else [value]
+    mails = [_object(entry) for entry in entries if entry is not None]
     chosen = next((mail for mail in mails if mail.get("primary") is True), mails[0] if mails else {})
     yield "mail", _text("emails.value", chosen.get("value"))
     yield "mail_type", _text("emails.type", chosen.get("type")) or WORK
@@ -316,11 +316,11 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
-def _schemas(given: Mapping[str, Any], default: list[str]) -> list[Any]:
-    found = given.get("schemas", default)
-    if not isinstance(found, list):
+def _schemas(members: Mapping[str, Any], default: list[str]) -> list[Any]:
+    schemas = members.get("schemas", default)
+    if not isinstance(schemas, list):
         raise invalid("schemas must be a list.", "invalidSyntax")
-    return found
+    return schemas
 
 
 def _object(value: Any) -> Mapping[str, Any]:

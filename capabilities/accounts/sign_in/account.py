@@ -39,9 +39,9 @@ def ask_again(request: HttpRequest) -> HttpResponse | None:
     """Return the page that asks for the password; None if it was confirmed recently or in this form."""
     if is_recent(request):
         return None
-    given = request.POST.get(PASSWORD)
-    problem = "" if given is None else check_password(request, given)
-    if given is not None and not problem:
+    password = request.POST.get(PASSWORD)
+    problem = "" if password is None else check_password(request, password)
+    if password is not None and not problem:
         return None
     if wants_json(request):
         return JsonResponse(
@@ -50,7 +50,7 @@ def ask_again(request: HttpRequest) -> HttpResponse | None:
     return confirm_page(request, problem)
 
 
-def check_password(request: HttpRequest, given: str) -> str:
+def check_password(request: HttpRequest, password: str) -> str:
     """Record in the session that the password is right; otherwise return the error as a sentence."""
     user: Any = request.user
     own = subject("password", str(user.pk))
@@ -58,7 +58,7 @@ def check_password(request: HttpRequest, given: str) -> str:
         attempt = SignInAttempts.objects.begin([own])
     except TooManyAttempts as error:
         return sentence_about_waiting(error.seconds)
-    if not takes_password_of(user) or not user.check_password(given):
+    if not takes_password_of(user) or not user.check_password(password):
         return _("Wrong password.")
     attempt.mark_succeeded(own)
     sessions.confirm(request)
@@ -102,7 +102,7 @@ class AccountPage(StudioPage):
             "company/account.html",
             title=_("Your account"),
             has_providers=bool(single_sign_on.list_providers()),
-            more=additions.collect(lambda one: one.account_links()),
+            more=additions.collect(lambda addition: addition.account_links()),
             takes_password=takes_password_of(request.user),
             session_count=len(sessions.list_sessions(request.user)),  # type: ignore[arg-type]  # signed in
         )
@@ -132,8 +132,8 @@ class SessionsPage(StudioPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         own: Any = request.user
         here = request.session.session_key
-        found = sessions.list_sessions(own)
-        rows = [(row, in_words(row.browser), row.session_key == here) for row in found]
+        open_sessions = sessions.list_sessions(own)
+        rows = [(row, in_words(row.browser), row.session_key == here) for row in open_sessions]
         return self.page("company/sessions.html", title=pgettext("signed in", "Sessions"), rows=rows)
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -180,12 +180,12 @@ class LinksPage(StudioPage):
     def _remove(self, number: str) -> HttpResponse:
         user: Any = self.request.user
         own = Identity.objects.filter(user=user)
-        found = own.filter(pk=number).first() if is_key(number) else None
-        if found is None:
+        identity = own.filter(pk=number).first() if is_key(number) else None
+        if identity is None:
             raise NotFound
         if own.count() == 1 and not takes_password_of(user):
             return self._show(_("Without this link you could not sign in any more."), status=409)
-        found.delete()
+        identity.delete()
         return self.go(self.request.path, _("Link removed."))
 
     def _show(self, problem: str = "", *, status: int = 200) -> HttpResponse:

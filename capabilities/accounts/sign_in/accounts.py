@@ -41,22 +41,22 @@ def find_person(provider: Provider, claims: Mapping[str, Any]) -> User:
     A mail address identifies no one, because a provider could claim any. Raises `SignInRefused` if the
     account is deactivated, or if there is none and accounts are not created.
     """
-    found = identity_of(provider, claims)
-    if found is None:
-        found = _link_directory_account(provider, claims)
-    if found is None:
+    identity = identity_of(provider, claims)
+    if identity is None:
+        identity = _link_directory_account(provider, claims)
+    if identity is None:
         if settings.EDITOR_SSO_SIGN_UP == "off":
             raise SignInRefused("no_account")
-        found = _sign_up(provider, claims)
-    if not found.user.is_active:
+        identity = _sign_up(provider, claims)
+    if not identity.user.is_active:
         raise SignInRefused("inactive")
-    Identity.objects.filter(pk=found.pk).update(last_used_at=timezone.now())
-    return found.user
+    Identity.objects.filter(pk=identity.pk).update(last_used_at=timezone.now())
+    return identity.user
 
 
 def identity_of(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
-    known = Identity.objects.filter(issuer=provider.issuer, subject=claims["sub"])
-    return known.select_related("user").first()
+    identities = Identity.objects.filter(issuer=provider.issuer, subject=claims["sub"])
+    return identities.select_related("user").first()
 
 
 def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
@@ -64,10 +64,10 @@ def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
 
     Raises `SignInRefused` if the subject belongs to another account, or the person has another subject there.
     """
-    known = identity_of(provider, claims)
-    if known is not None and known.user_id != user.pk:
+    identity = identity_of(provider, claims)
+    if identity is not None and identity.user_id != user.pk:
         raise SignInRefused("taken")
-    if known is None:
+    if identity is None:
         if Identity.objects.filter(user=user, issuer=provider.issuer).exists():
             raise SignInRefused("linked_already")
         Identity.objects.create(user=user, issuer=provider.issuer, subject=claims["sub"])
@@ -80,8 +80,10 @@ def _link_directory_account(provider: Provider, claims: Mapping[str, Any]) -> Id
     """
     if provider.id != provider_of_directory():
         return None
-    kept = DirectoryAccount.objects.filter(external_id=claims["sub"], is_made_here=True, deleted_at=None)
-    account = kept.select_related("user").first()
+    directory_accounts = DirectoryAccount.objects.filter(
+        external_id=claims["sub"], is_made_here=True, deleted_at=None
+    )
+    account = directory_accounts.select_related("user").first()
     if account is None or Identity.objects.filter(user=account.user).exists():
         return None
     return Identity.objects.create(user=account.user, issuer=provider.issuer, subject=claims["sub"])
@@ -93,24 +95,24 @@ def _sign_up(provider: Provider, claims: Mapping[str, Any]) -> Identity:
         try:
             with transaction.atomic():
                 user = new_account(checked_new_name(name))
-                made = Identity.objects.create(user=user, issuer=provider.issuer, subject=claims["sub"])
+                identity = Identity.objects.create(user=user, issuer=provider.issuer, subject=claims["sub"])
         except Invalid:
             continue
         except IntegrityError:
-            known = identity_of(provider, claims)
-            if known is not None:
-                return known
+            existing = identity_of(provider, claims)
+            if existing is not None:
+                return existing
             continue
         _take_names(user, claims)
-        return made
+        return identity
     raise SignInRefused("no_name")
 
 
 def _names(claims: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names to try: the preferred one, else the local part of the mail address, then numbered."""
     mail = str(claims.get("email") or "")
-    given = [str(claims.get("preferred_username") or ""), mail.partition("@")[0]]
-    composed = (unicodedata.normalize("NFKC", text) for text in given)
+    candidates = [str(claims.get("preferred_username") or ""), mail.partition("@")[0]]
+    composed = (unicodedata.normalize("NFKC", text) for text in candidates)
     # User names have no combining marks, and without them a name in Hindi or Thai is meaningless.
     whole = (text for text in composed if not any(unicodedata.category(sign)[0] == "M" for sign in text))
     names = (clip(_FOREIGN.sub("-", text).strip("-"), _MAX_NAME) for text in whole)
@@ -160,26 +162,26 @@ def follow_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> 
         extra = {"account": user.get_username(), "provider": provider.id}
         logger.warning("the provider sent no usable groups: roles are unchanged", extra=extra)
         return {"warnings": [MISSING]}
-    wanted = roles_of(rules, provider.id, groups)
+    roles = roles_of(rules, provider.id, groups)
     elsewhere = {rule.workspace for rule in rules if rule.provider != provider.id}
     own = {rule.workspace for rule in rules if rule.provider == provider.id}
-    held = Membership.objects.filter(user=user, origin=Origin.DIRECTORY)
-    concerned = {*wanted, *held.values_list("workspace_id", flat=True)} - (elsewhere - own)
-    kept = [
-        workspace for workspace in sorted(concerned) if not _follow(user, workspace, wanted.get(workspace))
+    memberships = Membership.objects.filter(user=user, origin=Origin.DIRECTORY)
+    concerned = {*roles, *memberships.values_list("workspace_id", flat=True)} - (elsewhere - own)
+    kept_workspaces = [
+        workspace for workspace in sorted(concerned) if not _follow(user, workspace, roles.get(workspace))
     ]
-    return {"keptLastAdmin": kept} if kept else {}
+    return {"keptLastAdmin": kept_workspaces} if kept_workspaces else {}
 
 
 def roles_of(rules: Iterable[GroupRule], provider_id: str, groups: Iterable[str]) -> dict[str, Role]:
-    found: dict[str, Role] = {}
-    given = set(groups)
+    roles: dict[str, Role] = {}
+    group_names = set(groups)
     for rule in rules:
-        if rule.provider == provider_id and rule.group in given:
-            found[rule.workspace] = max(
-                rule.role, found.get(rule.workspace, rule.role), key=lambda one: one.rank
+        if rule.provider == provider_id and rule.group in group_names:
+            roles[rule.workspace] = max(
+                rule.role, roles.get(rule.workspace, rule.role), key=lambda role: role.rank
             )
-    return found
+    return roles
 
 
 @events.transaction()

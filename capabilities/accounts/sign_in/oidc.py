@@ -106,12 +106,16 @@ def finish(provider: Provider, request: Request, code: str, callback: str) -> di
     """
     tokens = _exchange(provider, request, code, callback)
     claims = verify_token(provider, tokens.get("id_token"), request.nonce)
-    wanted = {"preferred_username", "email", provider.groups_claim}
-    access, known = tokens.get("access_token"), _load_published(provider)
-    if wanted <= set(claims) or not isinstance(access, str) or "userinfo_endpoint" not in known.configuration:
+    claim_names = {"preferred_username", "email", provider.groups_claim}
+    access, metadata = tokens.get("access_token"), _load_published(provider)
+    if (
+        claim_names <= set(claims)
+        or not isinstance(access, str)
+        or "userinfo_endpoint" not in metadata.configuration
+    ):
         return claims
     headers = {"Authorization": f"Bearer {access}"}
-    userinfo = _ask("GET", _endpoint(known, "userinfo_endpoint"), headers=headers)
+    userinfo = _ask("GET", _endpoint(metadata, "userinfo_endpoint"), headers=headers)
     return {**userinfo, **claims} if userinfo.get("sub") == claims["sub"] else claims
 
 
@@ -176,8 +180,8 @@ def _hash_verifier(error: Exception) -> str:
 
 
 def _exchange(provider: Provider, request: Request, code: str, callback: str) -> dict[str, Any]:
-    known = _load_published(provider)
-    methods = known.configuration.get("token_endpoint_auth_methods_supported")
+    metadata = _load_published(provider)
+    methods = metadata.configuration.get("token_endpoint_auth_methods_supported")
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -190,29 +194,29 @@ def _exchange(provider: Provider, request: Request, code: str, callback: str) ->
         auth = (quote(provider.client_id, safe=""), quote(provider.client_secret, safe=""))
     else:
         form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
-    address = _endpoint(known, "token_endpoint")
+    address = _endpoint(metadata, "token_endpoint")
     return _ask("POST", address, data=form, auth=auth, refused="code_refused")
 
 
 def _key(provider: Provider, key_id: object, algorithm: str) -> jwt.PyJWK:
     """Return the provider's key with this id; an unknown one makes it fetch the keys again, not too often."""
-    known = _load_published(provider)
-    found = _find(known, key_id, algorithm)
-    if found is None and time.monotonic() > known.at + ASK_AGAIN_AFTER:
+    metadata = _load_published(provider)
+    key = _find(metadata, key_id, algorithm)
+    if key is None and time.monotonic() > metadata.at + ASK_AGAIN_AFTER:
         _published.pop(provider, None)
-        found = _find(_load_published(provider), key_id, algorithm)
-    if found is None:
+        key = _find(_load_published(provider), key_id, algorithm)
+    if key is None:
         raise SignInRefused("key_unknown")
-    return found
+    return key
 
 
-def _find(known: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None:
+def _find(metadata: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None:
     import jwt  # noqa: PLC0415  as above
 
     family = {"R": "RSA", "P": "RSA", "E": "OKP" if algorithm == "EdDSA" else "EC"}[algorithm[0]]
     usable = [
         key
-        for key in known.keys
+        for key in metadata.keys
         if isinstance(key, dict)
         and key.get("kty") == family
         and key.get("use", "sig") == "sig"
@@ -229,31 +233,31 @@ def _find(known: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None
 
 def _load_published(provider: Provider) -> _Published:
     """Return the metadata of a provider, cached or fetched; raises `SignInRefused`."""
-    known = _published.get(provider)
-    if known is not None and time.monotonic() < known.at + KEPT_FOR:
-        return known
+    cached = _published.get(provider)
+    if cached is not None and time.monotonic() < cached.at + KEPT_FOR:
+        return cached
     configuration = _ask("GET", f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
     if configuration.get("issuer") != provider.issuer:
         raise SignInRefused("issuer")
-    made = _Published(configuration=configuration, keys=[], at=time.monotonic())
-    keys = _ask("GET", _endpoint(made, "jwks_uri")).get("keys")
+    metadata = _Published(configuration=configuration, keys=[], at=time.monotonic())
+    keys = _ask("GET", _endpoint(metadata, "jwks_uri")).get("keys")
     if not isinstance(keys, list):
         raise SignInRefused("provider_unavailable")
-    made.keys.extend(keys)
-    _published[provider] = made
-    return made
+    metadata.keys.extend(keys)
+    _published[provider] = metadata
+    return metadata
 
 
-def _endpoint(known: _Published, name: str) -> str:
+def _endpoint(metadata: _Published, name: str) -> str:
     """Return an address that the provider publishes; raises `SignInRefused` unless it is safe."""
-    address = known.configuration.get(name)
+    address = metadata.configuration.get(name)
     if not isinstance(address, str) or not is_secure(address):
         raise SignInRefused("provider_unavailable")
     return address
 
 
 def _ask(
-    method: str, address: str, *, refused: str = "provider_unavailable", headers: Any = None, **sent: Any
+    method: str, address: str, *, refused: str = "provider_unavailable", headers: Any = None, **options: Any
 ) -> dict[str, Any]:
     """Return the JSON object in a provider's answer; raises `SignInRefused` for any other answer.
 
@@ -262,20 +266,20 @@ def _ask(
     """
     import httpx2  # noqa: PLC0415  only sign-ins need it
 
-    found, body, until = None, b"", time.monotonic() + _TIMEOUT
+    content, body, until = None, b"", time.monotonic() + _TIMEOUT
     try:
         headers = {"Accept-Encoding": "identity", **(headers or {})}
-        sent |= {"timeout": _TIMEOUT, "verify": ssl_context()}
-        with httpx2.stream(method, address, headers=headers, **sent) as answer:
+        options |= {"timeout": _TIMEOUT, "verify": ssl_context()}
+        with httpx2.stream(method, address, headers=headers, **options) as answer:
             if answer.is_client_error:
                 raise SignInRefused(refused)
             for part in answer.iter_raw() if answer.is_success else ():
                 body += part
                 if len(body) > MAX_ANSWER or time.monotonic() > until:
                     raise SignInRefused("provider_unavailable")
-        found = json.loads(body)
+        content = json.loads(body)
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
         pass
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise SignInRefused("provider_unavailable")
-    return found
+    return content

@@ -55,8 +55,8 @@ def provider_of_directory() -> str | None:
     """
     if settings.EDITOR_DIRECTORY_PROVIDER:
         return str(settings.EDITOR_DIRECTORY_PROVIDER)
-    known = list(providers())
-    return known[0] if len(known) == 1 else None
+    provider_ids = list(providers())
+    return provider_ids[0] if len(provider_ids) == 1 else None
 
 
 def group_rules() -> Sequence[GroupRule]:
@@ -80,11 +80,11 @@ def is_secure(address: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _providers(text: str) -> Mapping[str, Provider]:
-    found = _read_list("EDITOR_OIDC", text, _provider)
-    ids = [provider.id for provider in found]
+    configured = _read_list("EDITOR_OIDC", text, _provider)
+    ids = [provider.id for provider in configured]
     if len(set(ids)) != len(ids):
         raise ImproperlyConfigured("EDITOR_OIDC names two providers with the same id.")
-    return {provider.id: provider for provider in found}
+    return {provider.id: provider for provider in configured}
 
 
 @lru_cache(maxsize=8)
@@ -97,28 +97,28 @@ def _read_list(setting: str, text: str, read: Callable[[str, dict[str, Any]], _T
     if not text:
         return []
     try:
-        given = json.loads(text)
+        entries = json.loads(text)
     except ValueError as error:
         raise ImproperlyConfigured(f"{setting} is not valid JSON: {error}.") from None
-    if not isinstance(given, list) or not all(isinstance(entry, dict) for entry in given):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ImproperlyConfigured(f"{setting} has to be a list of JSON objects.")
-    return [read(f"{setting}[{number}]", entry) for number, entry in enumerate(given)]
+    return [read(f"{setting}[{number}]", entry) for number, entry in enumerate(entries)]
 
 
-def _provider(where: str, given: dict[str, Any]) -> Provider:
+def _provider(where: str, entry: dict[str, Any]) -> Provider:
     texts = _texts(
-        where, given, "id", "name", "issuer", "clientId", "clientSecret", more={"scopes", "groupsClaim"}
+        where, entry, "id", "name", "issuer", "clientId", "clientSecret", more={"scopes", "groupsClaim"}
     )
     if not _ID.fullmatch(texts["id"]):
         raise ImproperlyConfigured(f"{where}.id has to be of a-z, 0-9 and -, not {texts['id']!r}.")
     if not is_secure(texts["issuer"]):
         raise ImproperlyConfigured(f"{where}.issuer has to begin with https://, not {texts['issuer']!r}.")
-    scopes = given.get("scopes", list(_SCOPES))
+    scopes = entry.get("scopes", list(_SCOPES))
     if isinstance(scopes, str):
         scopes = scopes.split()
     if not isinstance(scopes, list) or not all(isinstance(scope, str) and scope for scope in scopes):
         raise ImproperlyConfigured(f"{where}.scopes has to be a list of texts.")
-    claim = given.get("groupsClaim", "groups")
+    claim = entry.get("groupsClaim", "groups")
     if not isinstance(claim, str) or not claim:
         raise ImproperlyConfigured(f"{where}.groupsClaim has to be a text.")
     return Provider(
@@ -132,8 +132,8 @@ def _provider(where: str, given: dict[str, Any]) -> Provider:
     )
 
 
-def _group_rule(where: str, given: dict[str, Any]) -> GroupRule:
-    texts = _texts(where, given, "provider", "group", "workspace", "role")
+def _group_rule(where: str, entry: dict[str, Any]) -> GroupRule:
+    texts = _texts(where, entry, "provider", "group", "workspace", "role")
     try:
         role = Role(texts["role"])
     except ValueError:
@@ -146,13 +146,13 @@ def _group_rule(where: str, given: dict[str, Any]) -> GroupRule:
 
 
 def _texts(
-    where: str, given: dict[str, Any], *names: str, more: set[str] | frozenset[str] = frozenset()
+    where: str, entry: dict[str, Any], *names: str, more: set[str] | frozenset[str] = frozenset()
 ) -> dict[str, str]:
     """Return the members that are texts; raises `ImproperlyConfigured` for others, and for unknown ones."""
     for name in names:
-        if not isinstance(given.get(name), str) or not given[name].strip():
+        if not isinstance(entry.get(name), str) or not entry[name].strip():
             raise ImproperlyConfigured(f"{where}.{name} is missing or not a text.")
-    unknown = sorted(set(given) - {*names, *more})
+    unknown = sorted(set(entry) - {*names, *more})
     if unknown:
         raise ImproperlyConfigured(f"{where}.{unknown[0]} is not known.")
-    return {name: given[name].strip() for name in names}
+    return {name: entry[name].strip() for name in names}

@@ -154,21 +154,21 @@ def _address(provider_id: str, next_url: str, **more: str) -> str:
 
 def begin(request: HttpRequest, provider: Provider, purpose: str, next_url: str) -> str:
     """Record in the session that a sign-in begins, and return the address at the provider."""
-    address, sent = oidc.begin(provider, _callback(request, provider), again=purpose == CONFIRM)
+    address, oidc_request = oidc.begin(provider, _callback(request, provider), again=purpose == CONFIRM)
     begun: dict[str, Any] = request.session.get(_BEGUN, {})
-    newest = sorted(begun.items(), key=lambda one: one[1]["at"])[-_MOST + 1 :]
-    made = Begun(
+    newest = sorted(begun.items(), key=lambda item: item[1]["at"])[-_MOST + 1 :]
+    pending = Begun(
         provider=provider.id,
         purpose=purpose,
         next=own_address(next_url, reverse("studio:index")),
         user=str(request.user.pk or ""),
         at=time.time(),
-        nonce=sent.nonce,
-        verifier=sent.verifier,
+        nonce=oidc_request.nonce,
+        verifier=oidc_request.verifier,
     )
     if request.session.is_empty():  # anyone can begin: unfinished sign-ins leave little data
         request.session.set_expiry(int(_PATIENCE))
-    request.session[_BEGUN] = {**dict(newest), sent.state: asdict(made)}
+    request.session[_BEGUN] = {**dict(newest), oidc_request.state: asdict(pending)}
     return address
 
 
@@ -183,10 +183,10 @@ class SingleSignOnView(View):
     http_method_names = ["get"]
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        found = list_providers().get(kwargs["provider"])
-        if found is None:
+        provider = list_providers().get(kwargs["provider"])
+        if provider is None:
             raise Http404
-        self.provider = found
+        self.provider = provider
         self.known: User | None = None
         try:
             return super().dispatch(request, *args, **kwargs)
@@ -239,11 +239,15 @@ class CallbackView(SingleSignOnView):
     def _take_begun(self) -> Begun:
         """Return the pending sign-in for this answer, once."""
         waiting: dict[str, Any] = self.request.session.get(_BEGUN, {})
-        found = waiting.pop(self.request.GET.get("state", ""), None)
-        if found is None or found["provider"] != self.provider.id or time.time() > found["at"] + _PATIENCE:
+        pending = waiting.pop(self.request.GET.get("state", ""), None)
+        if (
+            pending is None
+            or pending["provider"] != self.provider.id
+            or time.time() > pending["at"] + _PATIENCE
+        ):
             raise SignInRefused("state")
         self.request.session[_BEGUN] = waiting
-        return Begun(**found)
+        return Begun(**pending)
 
     def _claims(self, begun: Begun) -> dict[str, Any]:
         answer = self.request.GET
@@ -251,12 +255,14 @@ class CallbackView(SingleSignOnView):
             raise SignInRefused("issuer")
         if "error" in answer or "code" not in answer:
             raise SignInRefused("cancelled" if answer.get("error") == "access_denied" else "provider_refused")
-        sent = oidc.Request(state="", nonce=begun.nonce, verifier=begun.verifier)
-        return oidc.finish(self.provider, sent, answer["code"], _callback(self.request, self.provider))
+        oidc_request = oidc.Request(state="", nonce=begun.nonce, verifier=begun.verifier)
+        return oidc.finish(
+            self.provider, oidc_request, answer["code"], _callback(self.request, self.provider)
+        )
 
     def _sign_in(self, begun: Begun, claims: dict[str, Any]) -> HttpResponse:
-        known = accounts.identity_of(self.provider, claims)
-        self.known = known.user if known else None
+        identity = accounts.identity_of(self.provider, claims)
+        self.known = identity.user if identity else None
         self.known = user = accounts.find_person(self.provider, claims)
         changes = follow_groups(user, self.provider, claims)
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
@@ -266,9 +272,9 @@ class CallbackView(SingleSignOnView):
         return sign_in.open_session(self.request, user, begun.next, method="sso")
 
     def _confirm(self, begun: Begun, claims: dict[str, Any]) -> HttpResponse:
-        known = accounts.identity_of(self.provider, claims)
+        identity = accounts.identity_of(self.provider, claims)
         self.known = self.request.user  # type: ignore[assignment]  # signed in
-        if known is None or known.user_id != self.request.user.pk:
+        if identity is None or identity.user_id != self.request.user.pk:
             raise SignInRefused("other_person")
         proved_at = oidc.proved_at(claims)
         if proved_at is None or proved_at < begun.at - oidc.LEEWAY:

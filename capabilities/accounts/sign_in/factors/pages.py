@@ -100,10 +100,10 @@ def _find_person(pending: dict[str, Any]) -> User | None:
     """Return the person whose password was recently right, unless it was changed or the account disabled."""
     if not pending or time.time() > pending["at"] + _PATIENCE:
         return None
-    found = get_user_model()._default_manager.filter(pk=pending["user"], is_active=True).first()
-    if found is None or not constant_time_compare(found.get_session_auth_hash(), pending["hash"]):
+    user = get_user_model()._default_manager.filter(pk=pending["user"], is_active=True).first()
+    if user is None or not constant_time_compare(user.get_session_auth_hash(), pending["hash"]):
         return None
-    return found
+    return user
 
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
@@ -156,10 +156,10 @@ class SecondStepView(PendingView):
         return self.finish(f"password+{method}")
 
     def _proof(self) -> str | None:
-        given = self.request.POST
-        if given.get("credential"):
-            return "webauthn" if webauthn.use(self.request, self.user, given["credential"]) else None
-        code = given.get("code", "")[:100]
+        form = self.request.POST
+        if form.get("credential"):
+            return "webauthn" if webauthn.use(self.request, self.user, form["credential"]) else None
+        code = form.get("code", "")[:100]
         if totp.use(self.user, code):
             return "totp"
         return "recovery" if use_recovery_code(self.user, code) else None
@@ -224,9 +224,9 @@ class SecondFactorPage(StudioPage):
         if "codes" in request.POST:
             return self._with_codes(user, _("The earlier recovery codes are not valid any more."))
         if request.POST.get("credential"):
-            made = webauthn.add(request, user, request.POST.get("name", ""), request.POST["credential"])
-            problem = "" if made else _("The security key was not accepted. Try again.")
-            if made:
+            factor = webauthn.add(request, user, request.POST.get("name", ""), request.POST["credential"])
+            problem = "" if factor else _("The security key was not accepted. Try again.")
+            if factor:
                 record("secondFactor.added", user, kind="webauthn")
         else:
             problem = set_up_app(request, user, request.POST.get("code", ""))
@@ -246,13 +246,13 @@ class SecondFactorPage(StudioPage):
 
     def _remove(self, user: Any, number: str) -> HttpResponse:
         rows = SecondFactor.of(user).exclude(kind=Kind.RECOVERY)
-        found = rows.filter(pk=number).first() if is_key(number) else None
-        if found is None:
+        factor = rows.filter(pk=number).first() if is_key(number) else None
+        if factor is None:
             raise NotFound
-        found.delete()
+        factor.delete()
         if not rows.exists():
             SecondFactor.of(user).delete()
-        record("secondFactor.removed", user, kind=found.kind)
+        record("secondFactor.removed", user, kind=factor.kind)
         return self.go(self.request.path, _("Second factor removed."))
 
     def handle_error(self, error: VersioningError) -> HttpResponse:

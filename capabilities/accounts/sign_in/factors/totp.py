@@ -35,8 +35,8 @@ def qr_code(address: str) -> str:
         import segno  # noqa: PLC0415  an optional part
     except ImportError:
         return ""
-    made: str = segno.make_qr(address, error="m").svg_data_uri(scale=5, border=3, light="#fff")
-    return made
+    data_uri: str = segno.make_qr(address, error="m").svg_data_uri(scale=5, border=3, light="#fff")
+    return data_uri
 
 
 def code_at(secret: str, counter: int) -> str:
@@ -50,14 +50,14 @@ def code_at(secret: str, counter: int) -> str:
 
 def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
     """Return the step of a currently valid code that is newer than the last accepted one; otherwise None."""
-    given = "".join(code.split()).encode()
+    digits = "".join(code.split()).encode()
     now = int(time.time()) // STEP
     steps = range(now - _TOLERANCE, now + _TOLERANCE + 1)
     return next(
         (
             step
             for step in steps
-            if step > after and hmac.compare_digest(code_at(secret, step).encode(), given)
+            if step > after and hmac.compare_digest(code_at(secret, step).encode(), digits)
         ),
         None,
     )
@@ -66,9 +66,9 @@ def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
 def add(user: Any, secret: str, step: int) -> SecondFactor:
     with transaction.atomic():
         SecondFactor.of(user).filter(kind=Kind.TOTP).delete()
-        made = SecondFactor(user=user, kind=Kind.TOTP)
-        made.store({"secret": secret, "step": step})
-    return made
+        factor = SecondFactor(user=user, kind=Kind.TOTP)
+        factor.store({"secret": secret, "step": step})
+    return factor
 
 
 def use(user: Any, code: str) -> bool:

@@ -51,14 +51,14 @@ def add(request: HttpRequest, user: Any, name: str, answer: str) -> SecondFactor
     if state is None or not is_available():
         return None
     try:
-        made = _server(request).register_complete(state, json.loads(answer))
+        registration = _server(request).register_complete(state, json.loads(answer))
     except Exception:  # noqa: BLE001  an answer with any fault is no credential
         return None
-    if made.credential_data is None:
+    if registration.credential_data is None:
         return None
     row = SecondFactor(user=user, kind=Kind.WEBAUTHN, name=clip(name.replace("\0", ""), 80))
-    credential = base64.b64encode(bytes(made.credential_data)).decode()
-    row.store({"credential": credential, "counter": made.counter})
+    credential = base64.b64encode(bytes(registration.credential_data)).decode()
+    row.store({"credential": credential, "counter": registration.counter})
     return row
 
 
@@ -89,12 +89,14 @@ def use(request: HttpRequest, user: Any, answer: str) -> bool:
     with transaction.atomic():
         rows = list(SecondFactor.of(user).filter(kind=Kind.WEBAUTHN).select_for_update())
         try:
-            given = AuthenticationResponse.from_dict(json.loads(answer))
-            used = _server(request).authenticate_complete(state, [_credential(row) for row in rows], given)
+            assertion = AuthenticationResponse.from_dict(json.loads(answer))
+            used = _server(request).authenticate_complete(
+                state, [_credential(row) for row in rows], assertion
+            )
         except Exception:  # noqa: BLE001  an answer with any fault is no proof
             return False
         row = next(row for row in rows if _credential(row) == used)
-        data, counter = row.data, given.response.authenticator_data.counter
+        data, counter = row.data, assertion.response.authenticator_data.counter
         if (counter or data.get("counter")) and counter <= data.get("counter", 0):
             logger.warning("a security key of %s was refused: there may be a copy of it", user.pk)
             return False
@@ -109,8 +111,8 @@ def for_page(options: dict[str, Any] | None) -> dict[str, Any]:
 
 def json_of(options: Any) -> dict[str, Any]:
     """Return options as JSON, in the form that browsers parse."""
-    found: dict[str, Any] = json.loads(json.dumps(dict(options)))
-    return found
+    decoded: dict[str, Any] = json.loads(json.dumps(dict(options)))
+    return decoded
 
 
 def _server(request: HttpRequest) -> Fido2Server:
