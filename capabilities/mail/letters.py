@@ -95,7 +95,7 @@ class Letter:
 
     def message(self, to: str, message_id: str, connection: BaseEmailBackend) -> EmailMultiAlternatives:
         """Return the message to an address."""
-        shown = {"letter": self, "language": get_language()}
+        context = {"letter": self, "language": get_language()}
         headers = {
             "Message-ID": f"<{message_id}@{conf.public_host()}>",
             "Auto-Submitted": "auto-generated",  # so that out-of-office replies are not sent to the sender
@@ -103,13 +103,13 @@ class Letter:
         }
         message = EmailMultiAlternatives(
             subject=shorten(self.subject, MAX_SUBJECT),
-            body=render_to_string("mail/letter.txt", shown),
+            body=render_to_string("mail/letter.txt", context),
             from_email=conf.sender(),
             to=[to],
             headers=headers,
             connection=connection,
         )
-        message.attach_alternative(render_to_string("mail/letter.html", shown), "text/html")
+        message.attach_alternative(render_to_string("mail/letter.html", context), "text/html")
         return message
 
 
@@ -128,16 +128,16 @@ def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlterna
     request.user = user
     caller = caller_of(request)
     # Those of the events that still concern the person, may be seen, and are wanted.
-    wanted = wanted_by(MailPreferences.objects.of([user.pk])[user.pk])
+    conditions = wanted_by(MailPreferences.objects.of([user.pk])[user.pk])
     rows = Event.objects.filter(pk__in=keys, type__in=types_sent())
-    concerned = concerning(caller, get_editor().code, rows, wanted)
+    concerned = concerning(caller, get_editor().code, rows, conditions)
     events = list(concerned.order_by("position", "ordinal"))
     if not events:
         return
     with in_language(user):
         with writing():
-            shown = activity.lines_of(events[:MAX_LINES], caller)
-            lines = [_write_line(line, request) for line in shown]
+            activity_lines = activity.lines_of(events[:MAX_LINES], caller)
+            lines = [_write_line(line, request) for line in activity_lines]
         count = len(events)
         several = ngettext("%(count)s notification", "%(count)s notifications", count) % {"count": count}
         letter = Letter(

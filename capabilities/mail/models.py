@@ -70,8 +70,8 @@ class Mail(DueWork):
     def join(self) -> None:
         """Lease the other mail about events that is due for the person, to be sent with this one."""
         if self.kind == MailKind.NEWS:
-            others = Mail.objects.filter(kind=MailKind.NEWS, user=self.user_id)
-            self.joined = others.lease(MAX_JOINED, by=self.leased_by)
+            other_mail = Mail.objects.filter(kind=MailKind.NEWS, user=self.user_id)
+            self.joined = other_mail.lease(MAX_JOINED, by=self.leased_by)
 
     def remove(self) -> None:
         """Delete it and joined mail under its lease; raises `LeaseLost`."""

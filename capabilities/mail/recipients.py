@@ -86,18 +86,18 @@ OWN: Final = (INVITATION, FORGOTTEN_PASSWORD)
 
 def list_topics() -> list[NotificationTopic]:
     """Return the topics with mail: those with at least one known event."""
-    known = types()
+    declared = types()
     return [
         topic
         for topic in notifications.topics()
-        if topic in OWN or any(name in known for name in topic.types)
+        if topic in OWN or any(name in declared for name in topic.types)
     ]
 
 
 def types_sent() -> set[str]:
     """Return the types of events that are sent."""
-    known = types()
-    return {name for topic in notifications.topics() for name in topic.types if name in known}
+    declared = types()
+    return {name for topic in notifications.topics() for name in topic.types if name in declared}
 
 
 def wanted_by(preferences: MailPreferences) -> list[str]:

@@ -102,12 +102,12 @@ def _fill_some() -> bool:
 
 def _invitations(entries: Sequence[Event]) -> Iterator[Mail]:
     """Yield mail with the links of invitations, to the address from the admin or the account's."""
-    made = {
+    invited = {
         (event.workspace_id, event.detail["username"])
         for event in entries
         if event.type == "invitation.created"
     }
-    for workspace_id, username in sorted(made):
+    for workspace_id, username in sorted(invited):
         pending = Invitation.objects.pending().filter(workspace_id=workspace_id, username=username)
         for invitation in pending:
             if invitation.mail or wanted_address(account(username), INVITATION.name):
@@ -116,16 +116,16 @@ def _invitations(entries: Sequence[Event]) -> Iterator[Mail]:
 
 def _news(entries: Sequence[Event]) -> Iterator[Mail]:
     """Yield mail about the entries that concern a person: one for each person."""
-    sent = types_sent()
-    told = [event.pk for event in entries if event.type in sent]
-    if not told:
+    mailed_types = types_sent()
+    event_ids = [event.pk for event in entries if event.type in mailed_types]
+    if not event_ids:
         return
-    people = list(reachable_in({event.workspace_id for event in entries if event.type in sent}))
+    people = list(reachable_in({event.workspace_id for event in entries if event.type in mailed_types}))
     preferences = MailPreferences.objects.of([user.pk for user in people])
     code = get_editor().code
     for user in people:
         own = preferences[user.pk]
-        caller, rows = caller_for(user, Via.STUDIO), Event.objects.filter(pk__in=told)
+        caller, rows = caller_for(user, Via.STUDIO), Event.objects.filter(pk__in=event_ids)
         concerned = concerning(caller, code, rows, wanted_by(own))
         if keys := sorted(concerned.values_list("pk", flat=True)):
             at = next_daily(user.pk) if own.daily else None

@@ -68,11 +68,11 @@ class MailPage(StudioPage):
     def _choose(self) -> HttpResponse:
         form = self.request.POST
         user: Any = self.request.user
-        known = [topic.name for topic in list_topics()]
+        offered = [topic.name for topic in list_topics()]
         before = MailPreferences.objects.of([user.pk])[user.pk].turned_off
         # Choices for topics that are not offered now, such as those of a removed application, are unchanged.
-        turned_off = [name for name in before if name not in known]
-        turned_off += [name for name in known if name not in form.getlist("topic")]
+        turned_off = [name for name in before if name not in offered]
+        turned_off += [name for name in offered if name not in form.getlist("topic")]
         preferences = {"turned_off": turned_off, "daily": form.get("when") == "daily"}
         MailPreferences.objects.update_or_create(user_id=user.pk, defaults=preferences)
         return self.go(self.request.path, _("Mail settings saved."))
@@ -182,11 +182,11 @@ class ForgottenPasswordPage(View):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Store the typed text for a worker, and show what happens if such an account exists."""
-        asked = request.POST.get("asked", "").strip()
-        if not asked or len(asked) > MAX_ASKED or not asked.isprintable():
+        account_text = request.POST.get("asked", "").strip()
+        if not account_text or len(account_text) > MAX_ASKED or not account_text.isprintable():
             return self._page(problem=_("Enter a user name or a mail address."), status=400)
         address = client_address(request)
-        counted = [subject("forgotten", caseless(asked))]
+        counted = [subject("forgotten", caseless(account_text))]
         counted += [subject("address", f"forgotten {address}")] if address else []
         try:
             SignInAttempts.objects.begin(counted)
@@ -194,7 +194,7 @@ class ForgottenPasswordPage(View):
             response = self._page(problem=sentence_about_waiting(error.seconds), status=429)
             response["Retry-After"] = str(error.seconds)
             return response
-        Mail.due(MailKind.FORGOTTEN_PASSWORD, detail={"asked": asked}).save()
+        Mail.due(MailKind.FORGOTTEN_PASSWORD, detail={"asked": account_text}).save()
         return self._page(is_sent=True)
 
     def _page(self, *, status: int = 200, **context: Any) -> HttpResponse:
