@@ -110,8 +110,8 @@ class ReleasedResource(ResponseSchema):
     id: Annotated[str, Source("resource_id")]
 
 
-def _name(who: Any) -> str | None:
-    return None if who is None else who.get_username()
+def _name(user: Any) -> str | None:
+    return None if user is None else user.get_username()
 
 
 def _id(value: Any) -> str | None:
@@ -123,7 +123,7 @@ class ReleaseItemAnswer(ResponseSchema):
 
     resource: Annotated[ReleasedResource, Source(lambda item: item)]
     action: Annotated[ReleaseAction, Source("item.action")]
-    version_id: Annotated[Uuid | None, Source(lambda one: _id(one.item.version_id))]
+    version_id: Annotated[Uuid | None, Source(lambda item: _id(item.item.version_id))]
     version_number: Annotated[int | None, Source("item.version_number")]
     active_before: Annotated[
         Uuid | None,
@@ -160,8 +160,8 @@ class ReleaseConflict(ResponseSchema):
     """A resource that cannot be reverted, because another version is now live."""
 
     resource: Annotated[ReleasedResource, Source(lambda item: item)]
-    version_id: Annotated[Uuid | None, Source(lambda one: _id(one.item.version_id))]
-    active_version_id: Annotated[Uuid | None, Source(lambda one: _id(one.active_version_id))]
+    version_id: Annotated[Uuid | None, Source(lambda item: _id(item.item.version_id))]
+    active_version_id: Annotated[Uuid | None, Source(lambda item: _id(item.active_version_id))]
 
 
 class RevertAnswer(ReleaseAnswer):
@@ -170,8 +170,8 @@ class RevertAnswer(ReleaseAnswer):
     conflicts: list[ReleaseConflict]
 
 
-def _problems(found: Sequence[Problem]) -> list[dict[str, Any]]:
-    return [problem.as_json for problem in found]
+def _problems(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    return [problem.as_json for problem in problems]
 
 
 class CheckAnswer(ResponseSchema):

@@ -212,9 +212,9 @@ def read_versions(
 
 
 def _by_key(rows: Any, keys: Iterable[Any]) -> Iterator[Any]:
-    left = iter(dict.fromkeys(keys))
-    while some := list(islice(left, AT_ONCE)):
-        yield from rows.filter(pk__in=some)
+    remaining = iter(dict.fromkeys(keys))
+    while batch := list(islice(remaining, AT_ONCE)):
+        yield from rows.filter(pk__in=batch)
 
 
 Items = Sequence[Mapping[str, Any]]
@@ -246,7 +246,7 @@ def pin_items(editor: Editor, release: Release, items: Items, by: Caller) -> lis
     resources = _resources(editor, release, named, by)
     versions = _versions(editor, resources, items)
     issues: list[Issue] = []
-    for item, given in zip(named, items, strict=True):
+    for item, members in zip(named, items, strict=True):
         resource = resources.get((item.kind, item.resource_id))
         if resource is None:
             kind = KINDS_BY_SLUG[item.kind].singular
@@ -257,7 +257,7 @@ def pin_items(editor: Editor, release: Release, items: Items, by: Caller) -> lis
             raise Invalid.field(f"items.{item.place}.resource", message, code="code_source")
         else:
             item.identity = resource.uuid
-            issues += _pin(item, resource, given.get("versionId"), versions)
+            issues += _pin(item, resource, members.get("versionId"), versions)
     if issues:
         raise Invalid(issues)
     return named
@@ -298,12 +298,12 @@ def _pin(
         if version_id is not None:
             yield Issue(field, "must be absent if the action is 'unpublish'")
         return
-    wanted = resource.latest_version_id if version_id is None else _uuid(version_id)
-    number = None if wanted is None else versions.get((item.kind, item.resource_id, wanted))
+    chosen_id = resource.latest_version_id if version_id is None else _uuid(version_id)
+    number = None if chosen_id is None else versions.get((item.kind, item.resource_id, chosen_id))
     if number is None:
         yield Issue(field, "is not a version of this resource")
         return
-    item.version_id, item.version_number = wanted, number
+    item.version_id, item.version_number = chosen_id, number
 
 
 def _uuid(text: str | None) -> UUID | None:

@@ -109,10 +109,10 @@ class Release(models.Model):
     def __str__(self) -> str:
         return self.title
 
-    def record(self, what: str, by: Caller, **detail: Any) -> None:
+    def record(self, change: str, by: Caller, **detail: Any) -> None:
         """Record a change of the release in the log."""
         about = {"releaseId": str(self.pk), **detail}
-        events.record(f"release.{what}", by=by, workspace_id=self.workspace_id, **about)
+        events.record(f"release.{change}", by=by, workspace_id=self.workspace_id, **about)
 
 
 def record_end_of_release(instance: Release, **_signal: Any) -> None:

@@ -99,12 +99,12 @@ def item_problem(item: Named, code: str, sentence: str) -> Problem:
 
 def refuse_twice(items: Sequence[Named]) -> None:
     """Raise `Invalid` naming each item that repeats an earlier one's resource."""
-    seen: set[tuple[str, str]] = set()
+    resources: set[tuple[str, str]] = set()
     issues = []
     for number, item in enumerate(items):
-        if (item.kind, item.resource_id) in seen:
+        if (item.kind, item.resource_id) in resources:
             issues.append(Issue(f"items.{number}.resource", "is already in the release"))
-        seen.add((item.kind, item.resource_id))
+        resources.add((item.kind, item.resource_id))
     if issues:
         raise Invalid(issues)
 

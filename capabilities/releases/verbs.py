@@ -218,11 +218,11 @@ def add_items(
     """
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, changed):
-        known = {(item.kind, item.resource_id): item for item in release.items.all()}
+        items_by_resource = {(item.kind, item.resource_id): item for item in release.items.all()}
         new = pin_items(releases.editor, release, items, caller)
-        known |= {(item.kind, item.resource_id): item for item in new}
-        refuse_too_many(len(known))
-        changed.extend(_replace_items(release, list(known.values())))
+        items_by_resource |= {(item.kind, item.resource_id): item for item in new}
+        refuse_too_many(len(items_by_resource))
+        changed.extend(_replace_items(release, list(items_by_resource.values())))
     return find(release_id, by=caller)
 
 
@@ -540,16 +540,16 @@ def publish(
     gate decides for the time `at`, by default now. Raises `ReleaseBlocked` if the gate refuses any item,
     `Conflict` if the release is already published, and `ReleaseChanged` as `change` does.
     """
-    caller, editor, given = caller_of(by), releases.editor, gate.only_options(options)
+    caller, editor, gate_options = caller_of(by), releases.editor, gate.only_options(options)
     if versions is None:
         versions = read_ahead(editor, find(release_id, by=caller, right=Right.PUBLISH).items.all())
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
         items = lock_items(editor, release.items.all(), versions)
-        problems = find_problems(editor, release, items, caller, options=given, at=at)
+        problems = find_problems(editor, release, items, caller, options=gate_options, at=at)
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)
-        _publish_items(editor, release, items, caller, options=given, at=at)
+        _publish_items(editor, release, items, caller, options=gate_options, at=at)
         release.state, release.published_at = ReleaseState.PUBLISHED, timezone.now()
         release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:

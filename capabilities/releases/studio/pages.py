@@ -246,7 +246,7 @@ def shown_items(
     block_names = {block.id: block.name for block in blocks_on_page({"instructions": blocks}, caller)}
     links = additions.links(caller, [(item.resource, item.version) for item in current if item.version])
     budget = PageBudget(characters=CHARACTERS, lines=LINES)
-    shown = []
+    page_items = []
     for item in current:
         kind, key = KINDS_BY_SLUG[item.kind], (item.kind, item.resource_id)
         is_readable = item.resource is not None and key in names
@@ -255,7 +255,7 @@ def shown_items(
         if item.version is not None and (before is None or before.pk != item.version.pk):
             old = before.config if before is not None else {}
             fields = differences(old, item.version.config, kind.schema, budget, block_names)
-        shown.append(
+        page_items.append(
             ShownItem(
                 now=item,
                 kind=kind,
@@ -267,7 +267,7 @@ def shown_items(
                 links=links.get(key, ()) if is_readable else (),
             )
         )
-    return shown
+    return page_items
 
 
 MINE: Final = "mine"
@@ -597,10 +597,10 @@ class ReleasePage(WorkspacePage):
         def refusals_with(options: Options) -> list[str]:
             items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
             try:
-                left = find_problems(self.editor, self.release, items, self.caller, options=options)
+                problems = find_problems(self.editor, self.release, items, self.caller, options=options)
             except gate.OptionRefused as refused:  # for example by a policy
                 return [refused.code]
-            return [problem.code for problem in left]
+            return [problem.code for problem in problems]
 
         first = [problem.code for problem in problems]
         refusals = overruled_by_reason(first, self.workspace.pk, self.caller, refusals_with)
