@@ -150,18 +150,18 @@ gone.
 
 
 def _describe(event: Event, names: Names) -> Sentence:
-    what, values = event.type.rpartition(".")[2], {}
+    change, values = event.type.rpartition(".")[2], {}
     problems = event.detail.get("problems")
-    if what == "changed" and problems is not None:
-        what = "threatened" if problems else "cleared"
+    if change == "changed" and problems is not None:
+        change = "threatened" if problems else "cleared"
         if problems:
             values["reason"] = ", ".join(str(PROBLEMS.get(code, OTHERWISE)) for code in problems)
-    elif what == "failed":
+    elif change == "failed":
         code = str(event.detail.get("code") or "")
         values["reason"] = str(REASONS.get(code, OTHERWISE))
         if code == NOT_ALLOWED and "createdByKey" in event.detail:
             values["reason"] = _("the API key that scheduled it may no longer publish it")
-    version, resource, release = SENTENCES[what]
+    version, resource, release = SENTENCES[change]
     if not event.resource_id:
         named_release = names.named.get((event.position, event.ordinal))
         if named_release is None:

@@ -158,8 +158,8 @@ def forecast(
             makes_live = str(version_id) if version_id else None
         fails = schedule.is_unexpected(reference, live)
         after = live if fails else makes_live
-        done = fails and live == makes_live
-        outcomes.append(Forecast(fails=fails, before=live, live=after, has_nothing_to_do=done))
+        is_live_already = fails and live == makes_live
+        outcomes.append(Forecast(fails=fails, before=live, live=after, has_nothing_to_do=is_live_already))
         live = after
     return outcomes
 
@@ -170,10 +170,10 @@ def forecast_all(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple
     `live` are the resources by their references in `Schedule.expects`, each with its live version. Takes at
     most three statements.
     """
-    known = {(target.kind, target.id, target.identity) for target, _ in live.values()}
+    keys = {(target.kind, target.id, target.identity) for target, _ in live.values()}
     about = {
-        "resource_id__in": {resource_id for _, resource_id, _ in known},
-        "identity__in": {identity for *_, identity in known},
+        "resource_id__in": {resource_id for _, resource_id, _ in keys},
+        "identity__in": {identity for *_, identity in keys},
     }
     waiting: defaultdict[str, list[Schedule]] = defaultdict(list)
     for schedule in Schedule.objects.waiting().filter(**about).order_by():
@@ -183,7 +183,7 @@ def forecast_all(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple
     items: defaultdict[str, dict[UUID, ReleaseItem]] = defaultdict(dict)
     references: defaultdict[UUID, list[str]] = defaultdict(list)
     for item in rows.order_by():
-        if (item.kind, item.resource_id, item.identity) in known:
+        if (item.kind, item.resource_id, item.identity) in keys:
             reference = f"{item.kind}/{item.resource_id}"
             items[reference][item.release_id] = item
             references[item.release_id].append(reference)
@@ -244,8 +244,10 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
         if user.is_active
     }
     prefixes = {schedule.key_prefix for schedule in schedules if schedule.key_prefix}
-    found = ApiKey.objects.filter(prefix__in=prefixes, owner__in=callers).select_related("owner")
-    keys = {key.prefix: key.caller(Via.SCHEDULE, owner=callers[key.owner_id]) for key in found if key.usable}
+    api_keys = ApiKey.objects.filter(prefix__in=prefixes, owner__in=callers).select_related("owner")
+    keys = {
+        key.prefix: key.caller(Via.SCHEDULE, owner=callers[key.owner_id]) for key in api_keys if key.usable
+    }
 
     def caller_of(schedule: Schedule) -> Caller | Refusal:
         if not schedule.author_name:
@@ -345,13 +347,13 @@ def read_facts(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
 def _resources(editor: Editor, kind: ResourceKind, ids: set[str]) -> dict[str, VersionedResource]:
     """Return resources by their names in `Schedule.expects`; each override file takes a statement."""
     collection: Any = editor.collection(kind)
-    found = read_rows(collection, ids)
+    resources = read_rows(collection, ids)
     if editor.source == "code" and kind.in_code:
         for resource_id in ids & editor.code.agents.keys():
-            found.pop(resource_id, None)
+            resources.pop(resource_id, None)
             with suppress(NotFound):
-                found[resource_id] = collection.backend.find(resource_id, APPLICATION)
-    return {f"{kind.slug}/{pk}": value for pk, value in found.items()}
+                resources[resource_id] = collection.backend.find(resource_id, APPLICATION)
+    return {f"{kind.slug}/{pk}": value for pk, value in resources.items()}
 
 
 def _versions(editor: Editor, kind: ResourceKind, schedules: Sequence[Schedule]) -> dict[str, Any]:
@@ -374,14 +376,14 @@ Problems = Mapping[UUID, Sequence[Problem]]
 _Outcomes = Mapping[tuple[UUID, str], Forecast]
 
 
-def find_problems(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
+def find_problems(schedules: Verbs, candidates: Iterable[Schedule]) -> Problems:
     """Return the problems that would prevent schedules if their time were now, by their ids.
 
     Ended schedules have no problems. The number of statements does not depend on the number of schedules,
     with these exceptions: authors with different rights take one more each if versions refer to prompt
     blocks, and keys one if keys need sign-ins.
     """
-    waiting = [schedule for schedule in some if schedule.state == ScheduleState.SCHEDULED]
+    waiting = [schedule for schedule in candidates if schedule.state == ScheduleState.SCHEDULED]
     if not waiting:
         return {}
     editor = schedules.editor
@@ -443,8 +445,10 @@ def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iter
         own = [outcomes.get((schedule.pk, reference)) for reference in facts.references(schedule)]
         failing = [outcome for outcome in own if outcome is not None and outcome.fails]
         if failing:
-            done = all(outcome.has_nothing_to_do for outcome in failing)
-            yield Problem(code=SomethingElseIsLive.code, message=UNEXPECTED, has_nothing_to_do=done)
+            is_live_already = all(outcome.has_nothing_to_do for outcome in failing)
+            yield Problem(
+                code=SomethingElseIsLive.code, message=UNEXPECTED, has_nothing_to_do=is_live_already
+            )
 
 
 def _request(

@@ -316,7 +316,7 @@ class Schedule(models.Model):
         """The caller in the log if it fails: its author, who is notified."""
         return replace(APPLICATION, username=self.author_name or None, via=Via.SCHEDULE)
 
-    def record(self, what: str, by: Caller, **detail: Any) -> None:
+    def record(self, change: str, by: Caller, **detail: Any) -> None:
         """Record a change of the schedule in the log."""
         about: dict[str, Any] = {"scheduleId": str(self.pk), "action": self.action, **detail}
         if self.author_name:
@@ -326,7 +326,7 @@ class Schedule(models.Model):
         if self.release_id is not None:
             about["releaseId"] = str(self.release_id)
         events.record(
-            f"schedule.{what}",
+            f"schedule.{change}",
             by=by,
             workspace_id=self.workspace_id,
             resource=self.target,

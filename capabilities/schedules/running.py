@@ -349,12 +349,12 @@ LONGEST_WAIT: Final = 600.0
 """Seconds after which all are judged even if the log has not moved, because it does not record everything."""
 
 
-def remember(schedules: Verbs, made: Sequence[Schedule]) -> None:
+def remember(schedules: Verbs, new_schedules: Sequence[Schedule]) -> None:
     """Store the problems of new schedules: their author sees these, and is notified of changes."""
-    for schedule in judge(schedules, made):
+    for schedule in judge(schedules, new_schedules):
         schedule.known_problems = schedule.problem_codes
-    if any(schedule.known_problems for schedule in made):
-        Schedule.objects.bulk_update(made, ["known_problems"])
+    if any(schedule.known_problems for schedule in new_schedules):
+        Schedule.objects.bulk_update(new_schedules, ["known_problems"])
 
 
 class Watch:
@@ -385,10 +385,10 @@ def look() -> None:
     batch = list(waiting[:AT_ONCE])
     while batch:
         for schedule in judge(schedules, batch):
-            codes, known = schedule.problem_codes, schedule.known_problems
-            if codes != known:
+            codes, known_codes = schedule.problem_codes, schedule.known_problems
+            if codes != known_codes:
                 with events.transaction():
-                    row = Schedule.objects.waiting().filter(pk=schedule.pk, known_problems=known)
+                    row = Schedule.objects.waiting().filter(pk=schedule.pk, known_problems=known_codes)
                     if row.update(known_problems=codes):
                         by = replace(APPLICATION, via=Via.SCHEDULE)
                         schedule.record("changed", by, problems=codes.split())

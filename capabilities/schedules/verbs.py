@@ -65,7 +65,7 @@ class Times:
             return in_utc(self.run_at, field="runAt", now=now)
         if self.local_time is None or self.time_zone is None:
             named = {"localTime": self.local_time, "timeZone": self.time_zone}
-            missing = [name for name, given in named.items() if given is None]
+            missing = [name for name, value in named.items() if value is None]
             raise Invalid([Issue(name, "is required, unless runAt is given") for name in missing])
         return in_zone(self.local_time, self.time_zone, field="localTime", now=now)
 
@@ -178,8 +178,8 @@ def create(
     begin = times.begin()
     end = times.end(until, begin) if until is not None else None
     if (until is None) != (then is None):
-        missing, given = ("until", "then") if until is None else ("then", "until")
-        raise Invalid.field(missing, Message("is required together with {field}", field=given))
+        missing, present = ("until", "then") if until is None else ("then", "until")
+        raise Invalid.field(missing, Message("is required together with {field}", field=present))
     with locked_resource(schedules.editor, kind, resource_id, by) as locked:
         pinned = locked.pin_version(version_id, action)
         if expects is not CURRENT and expects is not None:

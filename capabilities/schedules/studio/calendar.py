@@ -42,7 +42,7 @@ from versioning.models.querysets import within
 
 MAX_ENTRIES: Final = 100
 """The maximum numbers of schedules and of events in a period."""
-MOVES: Final = tuple(f"{kind.slug}.{what}" for kind in KINDS for what in ("published", "unpublished"))
+MOVES: Final = tuple(f"{kind.slug}.{verb}" for kind in KINDS for verb in ("published", "unpublished"))
 RELEASED: Final = "release.published"
 
 
@@ -51,15 +51,15 @@ class Entry:
     """A past or future publication, or one that failed."""
 
     moment: datetime.datetime
-    given: str = ""
+    local_time: str = ""
     """The time as given, if its zone differs from the page's."""
     name: str
     address: str
     """The address of its subject; empty if the caller cannot see that."""
     workspace_name: str = ""
     """The name of its workspace, in a calendar of several."""
-    what: str
-    who: str
+    description: str
+    actor: str
     chip: tuple[str | Promise, str] | None = None
     notes: Sequence[str] = ()
     change_address: str = ""
@@ -105,9 +105,9 @@ def list_entries(
     events = [] if upcoming_only else _list_events(workspace_id, period, caller)
     is_cut = max(len(schedules), len(events)) > MAX_ENTRIES
     # A schedule's entry also shows the result.
-    done = [schedule for schedule in schedules if schedule.state == ScheduleState.DONE]
-    ids = {str(schedule.pk) for schedule in done}
-    published = {str(schedule.release_id) for schedule in done if schedule.release_id}
+    completed = [schedule for schedule in schedules if schedule.state == ScheduleState.DONE]
+    ids = {str(schedule.pk) for schedule in completed}
+    published = {str(schedule.release_id) for schedule in completed if schedule.release_id}
     events = [
         event
         for event in events[:MAX_ENTRIES]
@@ -162,12 +162,12 @@ class _EntryMaker:
         name, address = self._about(schedule.kind, schedule.resource_id, release_id, workspace_id)
         return Entry(
             moment=schedule.run_at,
-            given=as_given(schedule),
+            local_time=as_given(schedule),
             name=name,
             address=address,
             workspace_name=self.workspaces.get(workspace_id, ""),
-            what=in_short(schedule),
-            who=schedule.author_name,
+            description=in_short(schedule),
+            actor=schedule.author_name,
             chip=schedule_chip(schedule),
             notes=[
                 note
@@ -184,11 +184,11 @@ class _EntryMaker:
         version = reference_to_id(event.version_id)
         if event.version_number is not None:
             version = _("version {number}").format(number=event.version_number)
-        what = _("%(version)s went live") % {"version": version}
+        description = _("%(version)s went live") % {"version": version}
         if event.type == RELEASED:
-            what = _("went live together")
+            description = _("went live together")
         elif event.type.endswith(".unpublished"):
-            what = _("was unpublished")
+            description = _("was unpublished")
         subject = event.resource_kind, event.resource_id, _release_id(event)
         name, address = self._about(*subject, event.workspace_id)
         return Entry(
@@ -196,8 +196,8 @@ class _EntryMaker:
             name=name,
             address=address,
             workspace_name=self.workspaces.get(event.workspace_id, ""),
-            what=what,
-            who=event.actor,
+            description=description,
+            actor=event.actor,
         )
 
     def _about(self, kind: str, resource_id: str, release_id: str, workspace_id: str) -> tuple[str, str]:

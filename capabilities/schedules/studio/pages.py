@@ -201,11 +201,11 @@ class SchedulePage(TimePage, VersionFormPage):
         live = self.stored_resource.active
         history = self.collection.versions(self.resource_id, by=self.caller)
         entries: Any = Timeline(self.stored_resource, history.versions)[:OFFERED]
-        others = [
+        history_versions = [
             entry.version for entry in entries if entry.version.version_id != self.stored_resource.active_id
         ]
         choices = []
-        for version in [*([live] if live else []), *others]:
+        for version in [*([live] if live else []), *history_versions]:
             message = message_of(version)
             title = title_of(version)
             choices.append((version.version_id, f"{title}: {message}" if message else title))

@@ -103,13 +103,13 @@ def when(schedule: Schedule) -> str:
 
     For example `Fri 24 December at 09:00 Europe/Berlin (17:00 Asia/Tokyo)`.
     """
-    at, given = schedule.run_at, as_given(schedule)
+    at, local_time = schedule.run_at, as_given(schedule)
     words = _("%(day)s at %(time)s %(zone)s") % {
         "day": day_in_words(day_of(at)),
         "time": time_in_words(at),
         "zone": current_zone(),
     }
-    return f"{words} ({given})" if given else words
+    return f"{words} ({local_time})" if local_time else words
 
 
 def when_element(schedule: Schedule) -> SafeString:
@@ -346,8 +346,8 @@ def list_reasons(schedule: Schedule) -> list[SafeString]:
 def _problem_in_words(schedule: Schedule, problem: Problem) -> str:
     """Return a problem in the language of the page."""
     if problem.code == NOT_ALLOWED:
-        who = person(schedule.author_name, Place.BEGINNING)
-        return _("%(who)s may no longer publish here.") % {"who": who}
+        author = person(schedule.author_name, Place.BEGINNING)
+        return _("%(who)s may no longer publish here.") % {"who": author}
     if problem.code == SomethingElseIsLive.code:
         return _unexpected_in_words(schedule, has_nothing_to_do=problem.has_nothing_to_do)
     if isinstance(problem.error, UnpublishedBlocks):
