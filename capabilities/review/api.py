@@ -246,28 +246,28 @@ class ReviewViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the reviews that the caller may read, newest first."""
-        given = request.query_params
-        found = self.reviews.list(
-            state=given.get("state"),
-            kind=given.get("kind"),
-            resource_id=given.get("id"),
-            workspace_id=given.get("workspaceId"),
-            reviewer=self.caller if "reviewer" in given else None,
-            author=self.caller if "author" in given else None,
+        filters = request.query_params
+        reviews = self.reviews.list(
+            state=filters.get("state"),
+            kind=filters.get("kind"),
+            resource_id=filters.get("id"),
+            workspace_id=filters.get("workspaceId"),
+            reviewer=self.caller if "reviewer" in filters else None,
+            author=self.caller if "author" in filters else None,
             by=self.caller,
         )
-        page = REVIEW_PAGING.read(given)
-        return self.page_of(page, found, self.reviews.records_of, weight=LENGTH)
+        page = REVIEW_PAGING.read(filters)
+        return self.page_of(page, reviews, self.reviews.records_of, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
         """Request a review of a version, by default of the latest."""
-        given = ReviewCreate.read(request)
+        body = ReviewCreate.read(request)
         review = self.reviews.ask(
-            given["resource"]["kind"],
-            given["resource"]["id"],
-            version_id=given.get("versionId"),
-            message=given.get("message") or "",
-            reviewers=given.get("reviewers", ()),
+            body["resource"]["kind"],
+            body["resource"]["id"],
+            version_id=body.get("versionId"),
+            message=body.get("message") or "",
+            reviewers=body.get("reviewers", ()),
             by=self.caller,
         )
         address = addresses.location(f"reviews/{review.id}")
@@ -279,24 +279,24 @@ class ReviewViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:
         """Move a review to a newer version, name its reviewers, or close it."""
-        given = ReviewUpdate.read(request)
+        body = ReviewUpdate.read(request)
         review = self.reviews.change(
             id,
-            version_id=given.get("versionId"),
-            reviewers=given.get("reviewers"),
-            is_closed=True if "state" in given else None,
+            version_id=body.get("versionId"),
+            reviewers=body.get("reviewers"),
+            is_closed=True if "state" in body else None,
             by=self.caller,
         )
         return self._answer(request, review)
 
     def give_verdict(self, request: Request, id: str) -> Response:
         """Approve the version under review, request changes to it, or withdraw your verdict."""
-        given = VerdictCreate.read(request)
+        body = VerdictCreate.read(request)
         review = self.reviews.give_verdict(
             id,
-            version_id=given["versionId"],
-            verdict=given["verdict"],
-            body=given.get("body") or "",
+            version_id=body["versionId"],
+            verdict=body["verdict"],
+            body=body.get("body") or "",
             by=self.caller,
         )
         return self._answer(request, review)
@@ -441,23 +441,23 @@ class CommentViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List comments, oldest first."""
-        given = request.query_params
-        resolved = given.get("resolved")
-        found = self.comments.list(
-            given.get("kind"),
-            given.get("id"),
-            version_id=given.get("versionId"),
+        filters = request.query_params
+        resolved = filters.get("resolved")
+        comments = self.comments.list(
+            filters.get("kind"),
+            filters.get("id"),
+            version_id=filters.get("versionId"),
             resolved=None if resolved is None else resolved == "true",
             by=self.caller,
         )
-        page = COMMENT_PAGING.read(given)
-        return self.page_of(page, found, weight=COMMENT_LENGTH)
+        page = COMMENT_PAGING.read(filters)
+        return self.page_of(page, comments, weight=COMMENT_LENGTH)
 
     def create(self, request: Request) -> Response:
         """Comment on a version, on a field or a line of it, or reply to a comment."""
-        given = CommentCreate.read_arguments(request)
-        resource = given.pop("resource")
-        place = {name: value for name, value in given.items() if value is not None}
+        arguments = CommentCreate.read_arguments(request)
+        resource = arguments.pop("resource")
+        place = {name: value for name, value in arguments.items() if value is not None}
         comment = self.comments.add(resource["kind"], resource["id"], **place, by=self.caller)
         address = addresses.location(f"comments/{comment.pk}")
         return with_etag(request, self.dump(comment), status=201, headers={"Location": address})

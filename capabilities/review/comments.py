@@ -85,16 +85,16 @@ class Subject:
 
     def version(self, version_id: str) -> Snapshot:
         """Return a version of the resource; raises `NotFound`."""
-        found: Snapshot = self.collection.version(self.target.id, version_id, by=self.caller).version
-        return found
+        version: Snapshot = self.collection.version(self.target.id, version_id, by=self.caller).version
+        return version
 
     def comment(self, comment_id: str) -> Comment:
         """Return one of its comments; raises `NotFound`."""
         rows = Comment.objects.about(self.target).select_related("parent")
-        found = rows.filter(pk=parse_uuid(comment_id)).first()
-        if found is None:
+        comment = rows.filter(pk=parse_uuid(comment_id)).first()
+        if comment is None:
             raise NotFound
-        return found
+        return comment
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -180,12 +180,12 @@ def update_mentions(comment: Comment, event: UUID) -> None:
 
     Names in a suggested wording mention no one.
     """
-    found = {
+    mentioned = {
         user.pk: user for user in _people_in(split_suggestion(comment.body).remark, comment.workspace_id)
     }
-    known = Mention.objects.filter(comment=comment)
-    known.exclude(user__in=found).delete()
-    new = found.keys() - set(known.values_list("user_id", flat=True))
+    mentions = Mention.objects.filter(comment=comment)
+    mentions.exclude(user__in=mentioned).delete()
+    new = mentioned.keys() - set(mentions.values_list("user_id", flat=True))
     Mention.objects.bulk_create(Mention(comment=comment, user_id=pk, event=event) for pk in sorted(new))
 
 
@@ -221,11 +221,11 @@ def _find_alike(names: Iterable[str]) -> Any:
     return None
 
 
-def check_texts(*, body: str, **others: str) -> None:
+def check_texts(*, body: str, **texts: str) -> None:
     """Raise `Invalid` if a text of a comment is too long or cannot be stored, or the main one is blank."""
     if not body.strip():
         raise Invalid.field("body", "must not be blank")
-    validate(Comment(body=body, **others), ["body", *others])
+    validate(Comment(body=body, **texts), ["body", *texts])
 
 
 MOVED: Final = (
@@ -384,10 +384,10 @@ def _find_first(subject: Subject, parent: str | None) -> Comment | None:
     if parent is None:
         return None
     try:
-        found = subject.comment(parent)
+        comment = subject.comment(parent)
     except NotFound:
         raise Invalid.field("parent", "is not a comment on this resource") from None
-    return found.parent or found
+    return comment.parent or comment
 
 
 def is_own(comment: Comment, caller: Caller) -> bool:
@@ -427,14 +427,14 @@ def _hand_over(comment: Comment) -> None:
     comment.replies.exclude(pk=reply.pk).update(parent=reply)
 
 
-def _record(what: str, comment: Comment, subject: Subject) -> UUID:
+def _record(change: str, comment: Comment, subject: Subject) -> UUID:
     """Record a change of a comment, without its text, and return the id of the entry."""
     try:
         version = subject.version(comment.version_id)
     except NotFound:
         version = None  # the version was deleted, and the comment stays
     return events.record(
-        f"comment.{what}",
+        f"comment.{change}",
         by=subject.caller,
         workspace_id=comment.workspace_id,
         resource=subject.target,

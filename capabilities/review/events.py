@@ -152,20 +152,20 @@ def _of_reviews(caller: Caller) -> Q:
     concern the requester and the reviewers. Comments concern the requester of the open review, people who
     have commented on the resource themselves, and the author of its newest version.
     """
-    known: Any = Review.objects.filter(
+    reviews: Any = Review.objects.filter(
         kind=OuterRef("resource_kind"),
         resource_id=OuterRef("resource_id"),
         identity=OuterRef("resource_uuid"),
         created_at__lte=OuterRef("created_at"),
     ).order_by()
-    going = known.filter(
+    going = reviews.filter(
         Q(closed_at=None) | Q(closed_at__gte=OuterRef("created_at")),
         Q(published_at=None) | Q(published_at__gte=OuterRef("created_at")),
     )
-    closed = known.exclude(closed_at=None)  # an event is slightly later than its cause
+    closed = reviews.exclude(closed_at=None)  # an event is slightly later than its cause
     involved = Q(author_id=caller.user_id) | Q(reviewers=caller.user_id)
     mine = Q(Exists(going.filter(author_id=caller.user_id)))
-    asked = Q(Exists(going.filter(reviewers=caller.user_id)))
+    as_reviewer = Q(Exists(going.filter(reviewers=caller.user_id)))
     unaddressed = Q(Exists(going.filter(reviewers=None))) & within(
         "workspace_id", caller.scope(Right.PUBLISH)
     )
@@ -177,8 +177,8 @@ def _of_reviews(caller: Caller) -> Q:
         created_at__lte=OuterRef("created_at"),
     ).order_by()
     return (
-        Q(type=_ASKING) & (asked | unaddressed | mine)
-        | Q(type__in=_SAID) & (mine | asked)
+        Q(type=_ASKING) & (as_reviewer | unaddressed | mine)
+        | Q(type__in=_SAID) & (mine | as_reviewer)
         | Q(type="review.closed") & Q(Exists(closed.filter(involved)))
         | Q(type__in=_COMMENTED)
         & (mine | Q(Exists(spoken)) | about_own_work(caller, kind="resource_kind", identity="resource_uuid"))

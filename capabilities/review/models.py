@@ -194,13 +194,13 @@ class ReviewQuerySet(AboutResourceQuerySet["Review"]):
 
     def open_about(self, resources: Iterable[Target]) -> Mapping[tuple[str, str, UUID], UUID]:
         """Return the ids of the open reviews of resources, by kind, id and identity; in one statement."""
-        wanted = {(resource.kind, resource.id, resource.identity) for resource in resources}
+        keys = {(resource.kind, resource.id, resource.identity) for resource in resources}
         rows = self.open().filter(
-            resource_id__in={resource_id for _, resource_id, _ in wanted},
-            identity__in={identity for _, _, identity in wanted},
+            resource_id__in={resource_id for _, resource_id, _ in keys},
+            identity__in={identity for _, _, identity in keys},
         )
         columns = rows.order_by().values_list("kind", "resource_id", "identity", "pk")
-        return {about: pk for *key, pk in columns if (about := tuple(key)) in wanted}
+        return {about: pk for *key, pk in columns if (about := tuple(key)) in keys}
 
     def went_live(self, resource: Target, digest: str) -> None:
         """End the open review of this configuration, which has become the active one of its resource.

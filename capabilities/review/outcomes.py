@@ -87,13 +87,13 @@ def judged_version(
     may have been read without its text, or deleted.
     """
     pointers = resource.pointers
-    held = pointers.find(version.version_id) if pointers is not None and version.read_only else None
+    source_version = pointers.find(version.version_id) if pointers is not None and version.read_only else None
     return JudgedVersion(
         target=target,
         version_id=version.version_id,
         number=version.number,
         digest=version.digest,
-        named=named_by(resource, held) if named is None and held is not None else named,
+        named=named_by(resource, source_version) if named is None and source_version is not None else named,
         is_numbered=not version.read_only,
         was_in_file=version.read_only
         or (
@@ -111,25 +111,27 @@ def named_by(resource: VersionedResource, version: Snapshot) -> frozenset[Named]
     return named_in(find_targets(names_in(type(resource), version.config)), get_editor().code)
 
 
-def named_now(asked: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:
+def named_now(versions: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:
     """Return the resources that versions name now, by configuration key; one query for each kind."""
-    found = {version.configuration: version.named for version in asked if version.named is not None}
-    unknown = [version for version in asked if version.named is None and version.is_numbered]
+    named_by_key = {version.configuration: version.named for version in versions if version.named is not None}
+    unknown = [version for version in versions if version.named is None and version.is_numbered]
     code = get_editor().code
     for kind in sorted({version.target.kind for version in unknown}):
-        some = {
+        keys_by_version = {
             version.version_id: version.configuration for version in unknown if version.target.kind == kind
         }
-        named = named_by_versions(MODELS_BY_SLUG[kind].version_model, some, code)
-        found |= {key: named.get(version_id, frozenset()) for version_id, key in some.items()}
-    return found
+        named = named_by_versions(MODELS_BY_SLUG[kind].version_model, keys_by_version, code)
+        named_by_key |= {
+            key: named.get(version_id, frozenset()) for version_id, key in keys_by_version.items()
+        }
+    return named_by_key
 
 
-def about(asked: Collection[JudgedVersion]) -> Q:
+def about(versions: Collection[JudgedVersion]) -> Q:
     """Return the condition for rows about the resources; other resources may share one of the columns."""
     return Q(
-        resource_id__in={version.target.id for version in asked},
-        identity__in={version.target.identity for version in asked},
+        resource_id__in={version.target.id for version in versions},
+        identity__in={version.target.identity for version in versions},
     )
 
 
@@ -209,7 +211,7 @@ def outcome(
     """Return whether a version may go live; `verdicts` are on its configuration, oldest first."""
     own = frozenset(authors)
     latest = sorted(
-        {verdict.account: verdict for verdict in sorted(verdicts, key=lambda one: one.id)}.values()
+        {verdict.account: verdict for verdict in sorted(verdicts, key=lambda verdict: verdict.id)}.values()
     )
     ignored = {verdict.id: why for verdict in latest if (why := _why_not(verdict, own)) is not None}
     counted = [verdict for verdict in latest if verdict.id not in ignored]
@@ -258,8 +260,8 @@ def are_the_same(named: Iterable[Named], then: str) -> bool:
 
     A resource that was deleted since does not count as replaced.
     """
-    known = frozenset(then.split())
-    return all(resource.identity.hex in known for resource in named)
+    identities = frozenset(then.split())
+    return all(resource.identity.hex in identities for resource in named)
 
 
 # Only names of tables, and the numbers and placeholders of the requested rows, are inserted.
@@ -302,13 +304,13 @@ def read_requirements(configurations: Sequence[tuple[Target, str]]) -> list[Requ
     for target, digest in configurations:
         identity = field.get_db_prep_value(target.identity, connection)
         values += [target.workspace_id, identity, target.id, target.kind, digest]
-    asked = ", ".join(f"({number}, %s, %s, %s, %s, %s)" for number in range(len(configurations)))
+    placeholders = ", ".join(f"({number}, %s, %s, %s, %s, %s)" for number in range(len(configurations)))
     with prepared_cursor() as cursor:
-        cursor.execute(_statement(_POLICIES_FOR, rows=asked), values)
+        cursor.execute(_statement(_POLICIES_FOR, rows=placeholders), values)
         rows = cursor.fetchall()
-    found: dict[int, Requirement] = {}
+    requirements: dict[int, Requirement] = {}
     for number, position, required, bypass, review_id, reviewed, live_number, named in rows:
-        requirement = found.setdefault(
+        requirement = requirements.setdefault(
             number,
             Requirement(
                 rights_position=position or 0,
@@ -321,7 +323,7 @@ def read_requirements(configurations: Sequence[tuple[Target, str]]) -> list[Requ
         )
         if live_number is not None:
             requirement.published[live_number] = named
-    return [found[number] for number in range(len(configurations))]
+    return [requirements[number] for number in range(len(configurations))]
 
 
 def requires_review(workspace_id: str) -> bool:
@@ -470,38 +472,40 @@ class Published(NamedTuple):
     named: str
 
 
-def list_published(asked: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
+def list_published(versions: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
     """Return the configurations of the resources that were live, by the keys of the resources."""
-    found: defaultdict[Key, list[Published]] = defaultdict(list)
-    rows = PublishedConfiguration.objects.filter(about(asked))
+    published: defaultdict[Key, list[Published]] = defaultdict(list)
+    rows = PublishedConfiguration.objects.filter(about(versions))
     columns = ("kind", "resource_id", "identity", "digest", "number", "named")
     for *resource, digest, number, named in rows.values_list(*columns):
-        found[tuple(resource)].append(Published(digest, number, named))
-    return found
+        published[tuple(resource)].append(Published(digest, number, named))
+    return published
 
 
-def has_been_live(asked: JudgedVersion, named: frozenset[Named], before: Iterable[Published]) -> bool:
+def has_been_live(version: JudgedVersion, named: frozenset[Named], before: Iterable[Published]) -> bool:
     """Return whether the configuration was live before, with the resources that it names now.
 
     The content of a file was live, and named only resources of its own workspace, because files have no
     grants. A stored version can have more grants.
     """
-    if not asked.is_numbered:
+    if not version.is_numbered:
         return True
-    if asked.was_in_file and all(resource.workspace_id == asked.target.workspace_id for resource in named):
+    if version.was_in_file and all(
+        resource.workspace_id == version.target.workspace_id for resource in named
+    ):
         return True
-    return any(earlier.digest == asked.digest and are_the_same(named, earlier.named) for earlier in before)
+    return any(earlier.digest == version.digest and are_the_same(named, earlier.named) for earlier in before)
 
 
 def find_authors(
-    asked: Sequence[JudgedVersion], before: Mapping[Key, Sequence[Published]]
+    judged: Sequence[JudgedVersion], before: Mapping[Key, Sequence[Published]]
 ) -> Mapping[tuple[Key, int], frozenset[Hashable]]:
     """Return the accounts that saved the versions under review, by resource and number, in four queries.
 
     The author of an accepted suggestion counts as an author of the version. So does the issuer of a key of
     such an account, such as an admin for a service account, who could have used the key.
     """
-    numbered = [version for version in asked if version.is_numbered]  # authors of commits are not accounts
+    numbered = [version for version in judged if version.is_numbered]  # authors of commits are not accounts
     spans = {
         (version.resource, version.number): under_review(
             version.number, (row.number for row in before.get(version.resource, ()))
@@ -513,8 +517,8 @@ def find_authors(
     return {
         (resource, number): frozenset(
             person
-            for one, account in saved.get(resource, ())
-            if first <= one <= last
+            for saved_number, account in saved.get(resource, ())
+            if first <= saved_number <= last
             for person in (account, *issuers.get(account, ()))
         )
         for (resource, number), (first, last) in spans.items()
@@ -523,67 +527,72 @@ def find_authors(
 
 def _issuers(accounts: Collection[Hashable]) -> Mapping[Hashable, set[Hashable]]:
     """Return the issuers of keys of other people's or programs' accounts."""
-    found: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
+    issuers: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
     owners: Any = accounts
     keys = ApiKey.objects.filter(owner__in=owners, issued_by__isnull=False).exclude(issued_by=F("owner"))
     for owner, issuer in keys.order_by().values_list("owner_id", "issued_by_id") if accounts else ():
-        found[owner].add(issuer)
-    return found
+        issuers[owner].add(issuer)
+    return issuers
 
 
 def _list_authors(
-    asked: Sequence[JudgedVersion], spans: Iterable[tuple[int, int]]
+    versions: Sequence[JudgedVersion], spans: Iterable[tuple[int, int]]
 ) -> Mapping[Key, list[tuple[int, Hashable]]]:
     """Return who saved versions or suggested their wording, by number, including deleted versions."""
     # One range for all: SQLite refuses a thousand conditions.
     first, last = (pick(ends) for pick, ends in zip((min, max), zip(*spans, strict=True), strict=True))
-    found: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)
+    authors: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)
     in_range: dict[str, Any] = {"number__range": (first, last), "author__isnull": False}
     for model in MODELS:
         keys = {
-            version.target.id: version.resource for version in asked if version.target.kind == model.kind.slug
+            version.target.id: version.resource
+            for version in versions
+            if version.target.kind == model.kind.slug
         }
         if keys:
             rows = model.version_model.objects.filter(Q(resource_id__in=keys), **in_range).order_by()
             for resource_id, number, account in rows.values_list("resource_id", "number", "author_id"):
-                found[keys[resource_id]].append((number, account))
-    others = OtherAuthor.objects.filter(about(asked), number__range=(first, last))
+                authors[keys[resource_id]].append((number, account))
+    other_authors = OtherAuthor.objects.filter(about(versions), number__range=(first, last))
     columns = ("kind", "resource_id", "identity", "number", "author_id")
-    for *resource, number, account in others.values_list(*columns):
-        found[tuple(resource)].append((number, account))
-    return found
+    for *resource, number, account in other_authors.values_list(*columns):
+        authors[tuple(resource)].append((number, account))
+    return authors
 
 
-def judge_version(asked: JudgedVersion) -> ApprovalStatus:
+def judge_version(version: JudgedVersion) -> ApprovalStatus:
     """Return whether a version may go live now, and the missing approvals."""
-    [found] = judge_versions([asked])
-    return found
+    [status] = judge_versions([version])
+    return status
 
 
 def judge_versions(
-    asked: Sequence[JudgedVersion], *, was_live: bool | None = None, required: Mapping[str, int] | None = None
+    versions: Sequence[JudgedVersion],
+    *,
+    was_live: bool | None = None,
+    required: Mapping[str, int] | None = None,
 ) -> list[ApprovalStatus]:
     """Return whether versions may go live now, each independently, in order.
 
     `was_live` has whether their configurations were live before, and `required` how many approvals each
     workspace requires, if already known.
     """
-    if not asked:
+    if not versions:
         return []
     if required is None:
         required = dict(
             ReviewPolicy.objects.filter(
-                pk__in={version.target.workspace_id for version in asked}
+                pk__in={version.target.workspace_id for version in versions}
             ).values_list("pk", "required")
         )
-    before = list_published(asked)
-    named = named_now(asked)
-    verdicts = _verdicts_on(asked, named)
-    authors = find_authors(asked, before)
+    before = list_published(versions)
+    named = named_now(versions)
+    verdicts = _verdicts_on(versions, named)
+    authors = find_authors(versions, before)
 
-    def is_known(one: JudgedVersion) -> bool:
-        now = named.get(one.configuration, frozenset())
-        return has_been_live(one, now, before.get(one.resource, ()))
+    def is_known(version: JudgedVersion) -> bool:
+        now = named.get(version.configuration, frozenset())
+        return has_been_live(version, now, before.get(version.resource, ()))
 
     return [
         outcome(
@@ -592,21 +601,21 @@ def judge_versions(
             authors=authors.get((version.resource, version.number), ()),
             verdicts=verdicts[version.configuration],
         )
-        for version in asked
+        for version in versions
     ]
 
 
 def _verdicts_on(
-    asked: Sequence[JudgedVersion], named: Mapping[Key, frozenset[Named]]
+    versions: Sequence[JudgedVersion], named: Mapping[Key, frozenset[Named]]
 ) -> Mapping[Key, list[GivenVerdict]]:
     """Return the verdicts on the configurations, with whether each person may publish now."""
-    digests = {version.digest for version in asked}
+    digests = {version.digest for version in versions}
     service = Membership.objects.filter(user=OuterRef("author"), is_service=True)
-    verdicts = Verdict.objects.filter(about(asked), digest__in=digests, author__isnull=False).annotate(
+    verdicts = Verdict.objects.filter(about(versions), digest__in=digests, author__isnull=False).annotate(
         is_of_service=Exists(service)
     )
     rows: list[Any] = list(verdicts.defer("body").select_related("author").order_by("pk"))
-    workspaces = {version.resource: version.target.workspace_id for version in asked}
+    workspaces = {version.resource: version.target.workspace_id for version in versions}
     least = LEAST_ROLE[Right.PUBLISH].rank
     members = Membership.objects.filter(
         user__in={row.author_id for row in rows},
@@ -614,13 +623,13 @@ def _verdicts_on(
         role__in=[role.value for role in Role if role.rank >= least],
     )
     publishers = set(members.values_list("user_id", "workspace_id"))
-    found: defaultdict[Key, list[GivenVerdict]] = defaultdict(list)
+    by_configuration: defaultdict[Key, list[GivenVerdict]] = defaultdict(list)
     for row in rows:
         resource = (row.kind, row.resource_id, row.identity)
         configuration = (*resource, row.digest)
         person = row.author
         may = person.is_superuser or (person.pk, workspaces.get(resource)) in publishers
-        found[configuration].append(
+        by_configuration[configuration].append(
             GivenVerdict(
                 id=row.pk,
                 account=person.pk,
@@ -631,4 +640,4 @@ def _verdicts_on(
                 names_the_same=are_the_same(named.get(configuration, ()), row.named),
             )
         )
-    return found
+    return by_configuration

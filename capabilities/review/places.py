@@ -41,9 +41,9 @@ def _step(value: Any, path: str) -> tuple[Any, str] | None:
         first = _INDEX.match(path)
         return (value[int(first[1])], path[first.end() :]) if first and int(first[1]) < len(value) else None
     if isinstance(value, Mapping):
-        found = [key for key in value if path == key or path.startswith(f"{key}.")]
-        if found:
-            key = max(found, key=len)
+        keys = [key for key in value if path == key or path.startswith(f"{key}.")]
+        if keys:
+            key = max(keys, key=len)
             return value[key], path[len(key) :].removeprefix(".")
     return None
 
@@ -129,14 +129,14 @@ class Hint(NamedTuple):
 def occurrences(config: Config, name: str, quote: str) -> list[PlaceOfWords]:
     """Return the places of some words in the texts of a field, in order; they may overlap."""
     words = r"\s+".join(map(re.escape, quote.split()))
-    found: list[PlaceOfWords] = []
+    places: list[PlaceOfWords] = []
     for path, text in texts(config.get(name), name) if words else ():
         line, counted = 1, 0
-        for match in islice(re.finditer(f"(?=({words}))", text), MAX_PLACES - len(found)):
+        for match in islice(re.finditer(f"(?=({words}))", text), MAX_PLACES - len(places)):
             line, counted = line + text.count("\n", counted, match.start()), match.start()
             is_long = "\n" in match[1]
-            found.append(PlaceOfWords(path, None if is_long else line, match.start()))
-    return found
+            places.append(PlaceOfWords(path, None if is_long else line, match.start()))
+    return places
 
 
 def locate(config: Config, name: str, quote: str, hint: Hint = Hint()) -> PlaceOfWords | None:  # noqa: B008  immutable
@@ -144,13 +144,13 @@ def locate(config: Config, name: str, quote: str, hint: Hint = Hint()) -> PlaceO
 
     Returns None if no text of the field contains them.
     """
-    found = occurrences(config, name, quote)
-    if not found:
+    places = occurrences(config, name, quote)
+    if not places:
         return None
     text = value_at(config, hint.path) if hint.path else None
-    own = [place for place in found if place.path == hint.path]
+    own = [place for place in places if place.path == hint.path]
     if not isinstance(text, str) or hint.line is None or not own:
-        return own[0] if own else found[0]
+        return own[0] if own else places[0]
     begins = 0
     for _ in range(hint.line - 1):
         begins = text.find("\n", begins) + 1 or len(text)

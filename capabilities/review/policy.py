@@ -216,8 +216,8 @@ class _Publication:
         if not outcome.is_allowed and _OPTION not in self.request.options:
             version_id = self.request.version.version_id
             return gate.Decision(ReviewRequired(outcome, self.requirement.review_id, version_id))
-        asked = None if outcome.was_live else judged
-        return gate.Decision(then=partial(self._carry_out, asked, is_bypassed=not outcome.is_allowed))
+        to_judge = None if outcome.was_live else judged
+        return gate.Decision(then=partial(self._carry_out, to_judge, is_bypassed=not outcome.is_allowed))
 
     def _carry_out(self, judged: JudgedVersion | None, *, is_bypassed: bool) -> None:
         """Record the consequences, and check again before the commit."""

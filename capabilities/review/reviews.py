@@ -123,12 +123,14 @@ def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
             "reviewers", Message("must not have more than {limit} items", limit=MAX_REVIEWERS)
         )
     stored = {name: normalize_username(name) for name in names}
-    wanted = {name for name in stored.values() if name is not None}
-    members = Membership.objects.filter(workspace=workspace_id, **{f"{username_lookup('user')}__in": wanted})
-    found = {member.user.get_username(): member for member in members.select_related("user")}
+    usernames = {name for name in stored.values() if name is not None}
+    members = Membership.objects.filter(
+        workspace=workspace_id, **{f"{username_lookup('user')}__in": usernames}
+    )
+    members_by_name = {member.user.get_username(): member for member in members.select_related("user")}
     issues = []
     for number, name in enumerate(names):
-        member = found.get(stored[name] or "")
+        member = members_by_name.get(stored[name] or "")
         if member is None:
             message = Message("{name!r} is not a member of this workspace", name=name)
             issues.append(Issue(f"reviewers.{number}", message))
@@ -137,7 +139,7 @@ def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
             issues.append(Issue(f"reviewers.{number}", message))
     if issues:
         raise Invalid(issues)
-    return [member.user for member in found.values()]
+    return [member.user for member in members_by_name.values()]
 
 
 def _remove_with_override(
@@ -358,17 +360,17 @@ def _resources(reviews: Verbs, rows: Sequence[Review]) -> Mapping[_Key, Versione
     ids: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         ids[row.kind].add(row.resource_id)
-    found: dict[_Key, VersionedResource] = {}
-    for kind, wanted in ids.items():
+    resources: dict[_Key, VersionedResource] = {}
+    for kind, resource_ids in ids.items():
         collection = reviews.editor.collection(KINDS_BY_SLUG[kind])
         pointers = ("active_version", "latest_version")
         heavy = [f"{pointer}__{column}" for pointer in pointers for column in ("config_json", "search_text")]
-        stored = list(collection.all.filter(pk__in=wanted).select_related(*pointers).defer(*heavy))
+        stored = list(collection.all.filter(pk__in=resource_ids).select_related(*pointers).defer(*heavy))
         in_code = any(row.kind == kind and row.identity == IN_CODE for row in rows)
         for resource in (*stored, *(collection.list_unstored() if in_code else ())):
             is_override = collection.ownership.overridden_by(resource) is not None
-            found[kind, resource.pk, IN_CODE if is_override else resource.uuid] = resource
-    return found
+            resources[kind, resource.pk, IN_CODE if is_override else resource.uuid] = resource
+    return resources
 
 
 def _verdicts(rows: Sequence[Review]) -> Mapping[Any, list[Verdict]]:
@@ -380,26 +382,26 @@ def _verdicts(rows: Sequence[Review]) -> Mapping[Any, list[Verdict]]:
         digest__in={row.digest for row in going},
     )
     by_configuration = {(*_about(row), row.digest): row.pk for row in going}
-    found: defaultdict[Any, list[Verdict]] = defaultdict(list)
-    known = {row.pk for row in rows}
-    for verdict in Verdict.objects.filter(Q(review__in=known) | on_configurations).order_by("pk"):
+    verdicts: defaultdict[Any, list[Verdict]] = defaultdict(list)
+    review_ids = {row.pk for row in rows}
+    for verdict in Verdict.objects.filter(Q(review__in=review_ids) | on_configurations).order_by("pk"):
         shown_in = {verdict.review_id, by_configuration.get((*_about(verdict), verdict.digest))}
-        for review_id in shown_in & known:
-            found[review_id].append(verdict)
-    return found
+        for review_id in shown_in & review_ids:
+            verdicts[review_id].append(verdict)
+    return verdicts
 
 
 def _reviewers(rows: Sequence[Review]) -> Mapping[Any, list[str]]:
     """Return the names of the requested reviewers who are still members, by review."""
-    asked: Any = Review.reviewers.through
+    through: Any = Review.reviewers.through
     members = Membership.objects.filter(user=OuterRef("user"), workspace=OuterRef("review__workspace"))
-    names = asked.objects.filter(Exists(members), review__in=[row.pk for row in rows])
-    found: defaultdict[Any, list[str]] = defaultdict(list)
+    names = through.objects.filter(Exists(members), review__in=[row.pk for row in rows])
+    reviewers: defaultdict[Any, list[str]] = defaultdict(list)
     for review_id, name in names.order_by(username_lookup("user")).values_list(
         "review_id", username_lookup("user")
     ):
-        found[review_id].append(name)
-    return found
+        reviewers[review_id].append(name)
+    return reviewers
 
 
 def _about(row: Review | Verdict) -> _Key:
@@ -638,8 +640,8 @@ def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by
         raise Forbidden("Only a person can give a verdict.")
     if Membership.objects.service_accounts([by.user_id]):
         raise Forbidden("A service account cannot give a verdict: reviewers are people.", code="not_a_person")
-    asked = judged_version(subject.resource, version, subject.target, named=named)
-    if by.user_id in judge_version(asked).authors:
+    judged = judged_version(subject.resource, version, subject.target, named=named)
+    if by.user_id in judge_version(judged).authors:
         raise Forbidden(
             "You made one of the changes under review, so someone else has to approve.", code="own_change"
         )

@@ -41,11 +41,11 @@ from versioning.serving.grants import target_of
 
 
 @retry_on_conflict
-def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Snapshot:
+def accept(comments: Comments, comment_id: str, *, state: str, by: Caller) -> Snapshot:
     """Save the suggested wording as a draft, resolve the thread, and return the new version.
 
     The caller saves the version. The suggester also counts as an author of it, so neither of the two can
-    approve it. An open review of the version before moves to the new one. `seen` is the `state` of the
+    approve it. An open review of the version before moves to the new one. `state` is the `state` of the
     comment that the caller looked at. Raises `Conflict` if the comment or the quoted words have changed
     since.
     """
@@ -54,7 +54,7 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
         comment = subject.comment(comment_id)
         first = comment.parent or comment
         wording = split_suggestion(comment.body).wording
-        if wording is None or comment.updated_at.isoformat() != seen or first.resolved_at is not None:
+        if wording is None or comment.updated_at.isoformat() != state or first.resolved_at is not None:
             raise Conflict(
                 _("The suggestion has changed. Check the new wording first."), code="edit_conflict"
             )
@@ -252,10 +252,10 @@ class CommentPage(CommentingPage):
 
     def _accept(self) -> HttpResponse:
         """Accept the suggested wording, and go on with the new version on the page with the form."""
-        key, seen = str(self.comment.pk), self.request.POST.get("seen", "")
+        key, state = str(self.comment.pk), self.request.POST.get("seen", "")
         next_address = safe_next_url(self.request, self.address("history"))
         try:
-            version = accept(self.comments, key, seen=seen, by=self.caller)
+            version = accept(self.comments, key, state=state, by=self.caller)
         except Conflict as error:
             return self.go(next_address, translate(error.message), level=messages.ERROR)
         path, new = urlsplit(next_address).path, version.version_id
@@ -269,14 +269,14 @@ class CommentPage(CommentingPage):
 
     def _show(self, *, status: int = 200, **context: Any) -> HttpResponse:
         first = self.comment.parent or self.comment
-        seen = Viewpoint(kind=self.kind, resource=self.with_history, version=None, caller=self.caller)
+        viewpoint = Viewpoint(kind=self.kind, resource=self.with_history, version=None, caller=self.caller)
         replies = Paginator(first.replies.order_by("created_at", "pk"), REPLIES)
         page = replies.get_page(self.request.GET.get("page", replies.num_pages))
         return self.page(
             "review/comments/thread_page.html",
             title=_("Comment"),
             status=status,
-            thread=seen.whole(first),
+            thread=viewpoint.whole(first),
             replies=[ShownComment.of(reply, self.caller, MAX_BODY) for reply in page],
             replies_page=page,
             edited=str(self.comment.pk) if self.request.POST.get("do") == "edit" else "",

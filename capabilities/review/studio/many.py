@@ -43,8 +43,8 @@ class AskForManyPage(BulkPage):
 
     def result(self, done: int, refused: int) -> str:
         """Return the number of requested reviews, and of refused ones."""
-        asked = ngettext("Asked for %(count)s review", "Asked for %(count)s reviews", done) % {"count": done}
-        return _("%(asked)s, %(refused)s not") % {"asked": asked, "refused": refused} if refused else asked
+        words = ngettext("Asked for %(count)s review", "Asked for %(count)s reviews", done) % {"count": done}
+        return _("%(asked)s, %(refused)s not") % {"asked": words, "refused": refused} if refused else words
 
     def obstacle(self, choice: ChosenVersion, draft: Draft) -> str:
         """Return why a review of a version cannot be requested as it was seen."""

@@ -282,7 +282,7 @@ class ReviewPage(DifferencesPage):
         if resource is None:
             raise NotFound
         version = find_version_if_stored(resource, record.version_id)
-        seen = self.request.GET.get(SEEN)
+        shown_id = self.request.GET.get(SEEN)
         return self.page(
             "review/review.html",
             title=_("Review of %(version)s")
@@ -305,7 +305,7 @@ class ReviewPage(DifferencesPage):
             typed=typed,
             problems=problems,
             max_text=MAX_TEXT,
-            moved_on=seen is not None and seen != record.version_id,
+            moved_on=shown_id is not None and shown_id != record.version_id,
             obstacle=None if self.is_over else obstacle_to(resource, version, self.caller),
             candidates=people_to_ask(self.workspace_id, record.reviewers, record.requested_by)
             if self.may_change

@@ -208,13 +208,13 @@ class Waiting:
 
     returned: Sequence[ReviewRecord] = ()
     """Reviews that they requested, or of their versions, in which a reviewer requested changes."""
-    asked: Sequence[ReviewRecord] = ()
+    to_review: Sequence[ReviewRecord] = ()
     """Reviews requested from them, and those that lack an approval that they may give."""
 
     @property
     def all(self) -> list[ReviewRecord]:
         """All of them, changes to make first."""
-        return [*self.returned, *self.asked]
+        return [*self.returned, *self.to_review]
 
 
 def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
@@ -234,7 +234,7 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
         return Waiting()
     commented = _find_commented(rows, caller)
     records: Sequence[ReviewRecord] = Reviews.current().records_of(rows)
-    returned, asked = [], []
+    returned, to_review = [], []
     for row, record in sorted(
         zip(rows, records, strict=True), key=lambda pair: pair[0].created_at, reverse=True
     ):
@@ -243,8 +243,8 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
         if is_own and record.state is ReviewState.CHANGES_REQUESTED:
             returned.append(record)
         if row.author_id != caller.user_id and _waits(record, caller, has_commented=row.pk in commented):
-            asked.append(record)
-    return Waiting(returned=returned, asked=asked)
+            to_review.append(record)
+    return Waiting(returned=returned, to_review=to_review)
 
 
 def count_for(caller: Caller) -> int:
@@ -277,8 +277,8 @@ def _find_commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
 def tasks(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the changes that are requested of the person, and the reviews that wait for them."""
     waiting = waiting_for(caller)
-    returned, asked = waiting.returned[:SHOWN], waiting.asked[:SHOWN]
-    lines = {line.record.id: line for line in review_lines([*returned, *asked], caller)}
+    returned, to_review = waiting.returned[:SHOWN], waiting.to_review[:SHOWN]
+    lines = {line.record.id: line for line in review_lines([*returned, *to_review], caller)}
     address = f"{reverse('studio:reviews')}?{QUERY}"
     yield TaskGroup(
         key="returned",
@@ -292,8 +292,8 @@ def tasks(caller: Caller) -> Iterator[TaskGroup]:
         key="asked",
         urgency=Urgency.ASKED,
         title=_("Waiting for your review"),
-        tasks=[_asked_task(lines[record.id], caller) for record in asked],
-        count=len(waiting.asked),
+        tasks=[_asked_task(lines[record.id], caller) for record in to_review],
+        count=len(waiting.to_review),
         address=address,
     )
 
@@ -305,7 +305,7 @@ def _returned_task(line: ReviewLine) -> Task:
         for verdict in line.record.verdicts
         if verdict.counts and verdict.verdict == VerdictValue.REQUEST_CHANGES
     ]
-    who = people(line.record.outcome.changes_requested_by, Place.BEGINNING)
+    reviewers = people(line.record.outcome.changes_requested_by, Place.BEGINNING)
     about = _("{who} asked for changes to version {number}")
     return Task(
         name=line.name,
@@ -313,7 +313,7 @@ def _returned_task(line: ReviewLine) -> Task:
         icon=line.kind.icon,
         chip=(line.state.word, line.state.chip),
         said=requests[-1].body if requests else "",
-        about=format_html(about, who=who, number=line.record.version_number),
+        about=format_html(about, who=reviewers, number=line.record.version_number),
         at=requests[-1].created_at if requests else None,
         notes=_notes(line),
         workspace_id=line.record.workspace_id,
@@ -325,7 +325,7 @@ def _returned_task(line: ReviewLine) -> Task:
 def _asked_task(line: ReviewLine, caller: Caller) -> Task:
     """Return a review that waits for the person."""
     record = line.record
-    who = person(record.requested_by, Place.BEGINNING)
+    author = person(record.requested_by, Place.BEGINNING)
     about = (
         _("{who} asked you to look at version {number}")
         if caller.username in record.reviewers
@@ -337,7 +337,7 @@ def _asked_task(line: ReviewLine, caller: Caller) -> Task:
         icon=line.kind.icon,
         chip=(line.state.word, line.state.chip),
         said=record.message,
-        about=format_html(about, who=who, number=record.version_number),
+        about=format_html(about, who=author, number=record.version_number),
         at=record.created_at,
         notes=_notes(line),
         workspace_id=record.workspace_id,

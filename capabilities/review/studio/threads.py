@@ -316,10 +316,12 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
     On the edit page, whose fields are in a form, all are at the side, and a field shows their number.
     """
-    seen = Viewpoint(kind=shown.kind, resource=shown.resource, version=shown.version, caller=shown.caller)
+    viewpoint = Viewpoint(
+        kind=shown.kind, resource=shown.resource, version=shown.version, caller=shown.caller
+    )
     requested = shown.request.GET.get(PARAMETER, "")
     is_number = requested.isascii() and requested.isdecimal() and len(requested) < len("1000000")
-    page = seen.page(shown.target, int(requested) if is_number else 1)
+    page = viewpoint.page(shown.target, int(requested) if is_number else 1)
     common = {
         "version": shown.version,
         "may_save": Right.SAVE in shown.rights,
@@ -340,11 +342,11 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         html = render_to_string(template, context, request=shown.request)
         marks = _marks(shown, own) if own and shown.page == EDIT else ()
         yield Panel(slot=Slot.FIELD, field=name, html=html, marks=marks, **FILES)
-    others = [thread for thread in page.threads if thread.field not in fields]
+    other_threads = [thread for thread in page.threads if thread.field not in fields]
     beside = [thread for thread in page.threads if thread.field in fields]
     context = {
         **common,
-        **_by_state(others),
+        **_by_state(other_threads),
         "earlier_address": _page_address(shown.request, page, page.number - 1),
         "later_address": _page_address(shown.request, page, page.number + 1),
         "threads": page,

@@ -227,17 +227,17 @@ def explain_missing_reviewers(record: ReviewRecord) -> str:
     )
     authors: Any = record.outcome.authors
     members = members.exclude(user__in=authors)
-    others = members.exclude(**{f"{username_lookup('user')}__in": record.outcome.approved_by}).count()
-    if others >= record.missing:
+    other_count = members.exclude(**{f"{username_lookup('user')}__in": record.outcome.approved_by}).count()
+    if other_count >= record.missing:
         return ""
     number = record.version_number
     sentence = _("No other member can approve version %(number)s.") % {"number": number}
-    if others:
+    if other_count:
         sentence = ngettext(
             "Only %(count)s other member can approve version %(number)s.",
             "Only %(count)s other members can approve version %(number)s.",
-            others,
-        ) % {"count": others, "number": number}
+            other_count,
+        ) % {"count": other_count, "number": number}
     remedy = _("Another person with the right to publish has to join the workspace.")
     if read_policy(record.workspace_id).bypass == Bypass.ADMIN:
         remedy = _("An admin can publish it without a review.")
