@@ -242,10 +242,10 @@ class WebhookViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the webhooks, newest first."""
-        given = request.query_params
-        found = verbs.list_webhooks(by=self.caller, workspace_id=given.get("workspaceId"))
-        page = WEBHOOK_PAGING.read(given)
-        return self.page_of(page, found)
+        filters = request.query_params
+        webhooks = verbs.list_webhooks(by=self.caller, workspace_id=filters.get("workspaceId"))
+        page = WEBHOOK_PAGING.read(filters)
+        return self.page_of(page, webhooks)
 
     def create(self, request: Request) -> Response:
         """Create a webhook for future events; only this answer shows its secret."""
@@ -286,9 +286,9 @@ class WebhookViewSet(EditorViewSet):
 
     def deliveries(self, request: Request, id: str) -> Response:
         """List the deliveries with their attempts, newest first."""
-        found = verbs.deliveries(id, by=self.caller)
+        deliveries = verbs.deliveries(id, by=self.caller)
         page = DELIVERY_PAGING.read(request.query_params)
-        return self.page_of(page, found, weight=LENGTH)
+        return self.page_of(page, deliveries, weight=LENGTH)
 
     def replay(self, request: Request, id: str, delivery: str) -> Response:
         """Make one more attempt at a delivery; the message keeps its id."""
@@ -335,15 +335,15 @@ class EventStreamViewSet(EditorViewSet):
 
     def stream(self, request: Request) -> Response | StreamingHttpResponse:
         """Send events that the caller may see as they happen."""
-        given = request.query_params
-        only = read_filter(given)
-        after = position(given.get("after", "now"), "after")
+        query = request.query_params
+        only = read_filter(query)
+        after = position(query.get("after", "now"), "after")
         # A client that has received nothing yet may send an empty header.
         last = number(request.headers.get(LAST_EVENT_ID) or None, LAST_EVENT_ID)
-        start, epoch = get_editor().event.start(after if last is None else last, given.get("epoch"))
+        start, epoch = get_editor().event.start(after if last is None else last, query.get("epoch"))
         server = capacity(request._request)  # noqa: SLF001  the server adds it to Django's request
-        made = AsyncSubscription if server.in_event_loop else BlockingSubscription
-        stream = made(make_listener(request), only, start, epoch, has_role=self.caller.has_role)
+        subscription_class = AsyncSubscription if server.in_event_loop else BlockingSubscription
+        stream = subscription_class(make_listener(request), only, start, epoch, has_role=self.caller.has_role)
         if request.method != "HEAD":
             try:
                 follower.add(stream, server.streams, person=self.caller.user_id)

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def _describe(event: Event, names: Names) -> Sentence:
-    what = event.type.rpartition(".")[2]
-    if what == "changed":
+    action = event.type.rpartition(".")[2]
+    if action == "changed":
         fields = ", ".join(map(split_words_of_name, event.detail.get("fields") or ()))
         return Sentence(_("{who} changed a webhook: {fields}"), {"fields": fields})
     named = names.named.get((event.position, event.ordinal))
-    if what == "disabled" and not event.actor and named is not None:
+    if action == "disabled" and not event.actor and named is not None:
         return Sentence(
             _("The webhook {webhook} was disabled: its receiver takes no messages"), {"webhook": named}
         )
@@ -34,7 +34,7 @@ def _describe(event: Event, names: Names) -> Sentence:
         "deleted": _("{who} deleted a webhook"),
         "disabled": _("{who} disabled a webhook"),
     }
-    return Sentence(sentences[what])
+    return Sentence(sentences[action])
 
 
 EVENTS: Final = EventSubject(

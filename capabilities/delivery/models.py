@@ -146,10 +146,10 @@ class Webhook(models.Model):
         ]
         return [self.generation, *still]
 
-    def record(self, what: str, by: Caller, **detail: Any) -> None:
+    def record(self, change: str, by: Caller, **detail: Any) -> None:
         """Record a change of the webhook in the log, never with its URL, which may contain a secret."""
         about = {"webhookId": str(self.pk), **detail}
-        events.record(f"webhook.{what}", by=by, workspace_id=self.workspace_id, **about)
+        events.record(f"webhook.{change}", by=by, workspace_id=self.workspace_id, **about)
 
     def record_health(self, attempts: Iterable[DeliveryAttempt]) -> DisabledReason | None:
         """Store the receiver's health from attempts; return the reason if the webhook has to be disabled."""
@@ -217,9 +217,9 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
         """Return the busy webhooks."""
         # Workers renew a lease when a third of it has passed; with less than half of it left, its worker is
         # gone.
-        held = Now() + datetime.timedelta(seconds=LEASE_SECONDS / 2)
-        sent = self.model._default_manager.filter(leased_until__gt=held).order_by()
-        counted = sent.values("webhook").annotate(number=Count("leased_by", distinct=True))
+        lease_end = Now() + datetime.timedelta(seconds=LEASE_SECONDS / 2)
+        leased = self.model._default_manager.filter(leased_until__gt=lease_end).order_by()
+        counted = leased.values("webhook").annotate(number=Count("leased_by", distinct=True))
         busy = counted.filter(Q(number__gte=SENDERS) | Q(webhook__failing_since__isnull=False))
         return busy.values("webhook")
 
@@ -280,8 +280,8 @@ class Delivery(DueWork):
     @property
     def event(self) -> dict[str, Any]:
         """The event, as it is sent."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
+        event: dict[str, Any] = json.loads(self.body)
+        return event
 
     @property
     def next_attempt_at(self) -> datetime.datetime | None:
@@ -398,7 +398,7 @@ def _erase_in_responses(erasure: Erasure) -> int:
     """Replace the person in answers of receivers that repeat the event, or its beginning."""
     changed = 0
     for attempt in DeliveryAttempt.objects.filter(erasure.found_in("response")).only("pk", "response"):
-        response = _PEOPLE.sub(lambda found: found[1] + erasure.replace_quoted(found[2]), attempt.response)
+        response = _PEOPLE.sub(lambda match: match[1] + erasure.replace_quoted(match[2]), attempt.response)
         if response != attempt.response:
             changed += DeliveryAttempt.objects.filter(pk=attempt.pk).update(response=response)
     return changed

@@ -95,20 +95,20 @@ def _fill_some() -> None:
     newest = events.position()
     if start is None or start == newest:
         return
-    found = []
+    entries = []
     if start > newest:  # an earlier state of the log was restored, but not of the webhooks
         logger.warning(
             "the log ends at %s, before the position read for webhooks; they continue from there", newest
         )
         Webhook.objects.filter(after__gt=newest).update(after=newest)
     else:
-        found = events.entries(after=start, limit=ENTRIES_AT_ONCE)
+        entries = events.entries(after=start, limit=ENTRIES_AT_ONCE)
         # After reading the entries, so that a webhook created in the meantime begins after all of them.
         webhooks = list(Webhook.objects.with_lock().filter(enabled=True))
         Delivery.objects.bulk_create(
-            make_delivery(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)
+            make_delivery(webhook, event) for event in entries for webhook in webhooks if webhook.wants(event)
         )
-    cursor.position = found[-1].position if found else newest  # the positions in between have no entries
+    cursor.position = entries[-1].position if entries else newest  # the positions in between have no entries
     cursor.save(update_fields=["position"])
 
 
@@ -215,15 +215,15 @@ def _record(attempts: Sequence[DeliveryAttempt]) -> list[Delivery]:
             telemetry.count("editor_deliveries_total", result="delivered" if attempt.is_success else "failed")
     DeliveryAttempt.objects.bulk_create(leased)
     reason = webhook.record_health(leased)
-    done = [
+    delivered = [
         attempt.delivery.pk
         for attempt in leased
         if attempt.is_success and not rows[attempt.delivery.pk].replay_wanted
     ]
-    Delivery.objects.filter(pk__in=done).finish(state=DeliveryState.DELIVERED, step=F("step") + 1)
+    Delivery.objects.filter(pk__in=delivered).finish(state=DeliveryState.DELIVERED, step=F("step") + 1)
     is_disabled = reason is not None or not webhook.enabled
     for attempt in leased:
-        if attempt.delivery.pk not in done:
+        if attempt.delivery.pk not in delivered:
             _end_lease(attempt, rows[attempt.delivery.pk], is_disabled=is_disabled)
     if reason is not None:
         webhook.disable(reason)

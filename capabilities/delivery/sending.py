@@ -126,11 +126,13 @@ class _CheckedBackend(httpcore2.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         """Connect; the remaining time is divided among the remaining addresses."""
-        for left, address in zip(range(len(self._addresses), 0, -1), self._addresses, strict=True):
+        for remaining, address in zip(range(len(self._addresses), 0, -1), self._addresses, strict=True):
             try:
-                stream = self._backend.connect_tcp(str(address), port, timeout=self._deadline.left / left)
+                stream = self._backend.connect_tcp(
+                    str(address), port, timeout=self._deadline.left / remaining
+                )
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                if left == 1:
+                if remaining == 1:
                     raise
             else:
                 return _TimedStream(stream, self._deadline)
@@ -184,8 +186,8 @@ def retry_after(header: str, now: datetime.datetime) -> float:
 def _text(answer: bytes) -> str:
     """Return the beginning of any bytes as text that every database can store, cut between characters."""
     text = answer.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-    kept = codecs.getincrementaldecoder("utf-8")("replace").decode(answer[:KEPT_BYTES])
-    return clip(text, len(kept))
+    beginning = codecs.getincrementaldecoder("utf-8")("replace").decode(answer[:KEPT_BYTES])
+    return clip(text, len(beginning))
 
 
 def _sentence(failure: Exception) -> str:

@@ -130,8 +130,8 @@ class Frames:
         """Return the events as they are sent; they are in order and include all that share a position."""
         frames = []
         for position, together in groupby(events, key=attrgetter("position")):
-            *others, last = together
-            frames += [*map(self._text, others), b"id: %d\n" % position, self._text(last)]
+            *earlier, last = together
+            frames += [*map(self._text, earlier), b"id: %d\n" % position, self._text(last)]
         return b"".join(frames)
 
     def _text(self, event: Event) -> bytes:
@@ -223,14 +223,14 @@ class Subscription:
 
     def _pause(self) -> float:
         """Return the seconds until the next heartbeat; 0 if the stream has ended."""
-        left = 0 if self._ended else self._ends_at - time.monotonic()
-        return max(0, min(left, self.heartbeat))
+        remaining = 0 if self._ended else self._ends_at - time.monotonic()
+        return max(0, min(remaining, self.heartbeat))
 
     def _take(self) -> bytes:
         """Return the pending bytes; a comment if there are none."""
         with self._lock:
-            taken, self._pending, self._pending_bytes = self._pending, [], 0
-        return b"".join(taken) or COMMENT
+            pending, self._pending, self._pending_bytes = self._pending, [], 0
+        return b"".join(pending) or COMMENT
 
 
 class AsyncSubscription(Subscription):
@@ -326,12 +326,12 @@ class FanOut:
         Rights are read again whenever they may have changed. A listener that loses its last role has no
         access. One that never had a role, and gets only public events, may continue.
         """
-        known, self._rights = self._rights, {}
+        earlier_rights, self._rights = self._rights, {}
         listening = []
         for stream in streams:
             listener = stream.listener
             if listener not in self._rights:
-                rights, read = known.get(listener, (None, now))
+                rights, read = earlier_rights.get(listener, (None, now))
                 if (
                     rights is None
                     or (rights.expire_at is not None and rights.expire_at <= timezone.now())

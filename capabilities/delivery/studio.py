@@ -140,11 +140,11 @@ class WebhookForm(forms.Form):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.groups = [(group, {group.pattern, *dict(group.types)}) for group in group_types(types())]
-        known = {name for _group, names in self.groups for name in names}
+        declared = {name for _group, names in self.groups for name in names}
         stored = self.initial.get("event_types", ())
-        self.unknown = [event_type for event_type in stored if event_type not in known]
+        self.unknown = [event_type for event_type in stored if event_type not in declared]
         """Stored types that no application declares any more."""
-        choices = [(name, name) for name in (*sorted(known), *self.unknown)]
+        choices = [(name, name) for name in (*sorted(declared), *self.unknown)]
         self.fields["event_types"].choices = choices  # type: ignore[attr-defined]
 
     @property
@@ -534,13 +534,13 @@ def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
     if not is_admin:
         return
     webhooks = list(verbs.list_webhooks(by=caller, workspace_id=workspace_id).select_related("workspace"))
-    left = abandoned_webhooks(webhooks) if webhooks else set()
+    abandoned = abandoned_webhooks(webhooks) if webhooks else set()
     for webhook in webhooks:
         words = {"title": webhook_title(webhook), "workspace": webhook.workspace.name}
         if webhook.disabled_reason:
             words["reason"] = str(REASONS[webhook.disabled_reason])
             text = _("The webhook “%(title)s” of %(workspace)s is disabled. %(reason)s") % words
-        elif webhook.pk in left:
+        elif webhook.pk in abandoned:
             words["person"] = person(webhook.created_by, Place.NAMED)
             text = (
                 _(

@@ -218,14 +218,14 @@ def _read_host(entry: str) -> str:
 
 
 def check_addresses(
-    target: Target, found: Iterable[str], allowed: Receivers, denied: Receivers
+    target: Target, resolved: Iterable[str], allowed: Receivers, denied: Receivers
 ) -> list[Address]:
     """Return the IP addresses of a host in their order; raises `Refused` unless all of them are allowed.
 
     `denied` comes before `allowed`. The error does not name the addresses, because only the service may be
     able to resolve them.
     """
-    addresses = list(dict.fromkeys(ip_address(text) for text in found))
+    addresses = list(dict.fromkeys(ip_address(text) for text in resolved))
     if not addresses:
         raise Refused("has a host that does not resolve")
     for address in addresses:
@@ -255,23 +255,23 @@ def _look_up_host(target: Target, seconds: float) -> Sequence[str]:
 
     The system's resolver cannot be stopped, so it runs in a thread, which is abandoned after the time limit.
     """
-    found: list[str] = []
+    addresses: list[str] = []
 
     def look_up() -> None:
         try:
             answers = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):  # the latter for an impossible host name
             return
-        found.extend(str(answer[4][0]) for answer in answers)
+        addresses.extend(str(answer[4][0]) for answer in answers)
 
     thread = threading.Thread(target=look_up, name="webhook resolver", daemon=True)
     thread.start()
     thread.join(max(seconds, 0.0))
     if thread.is_alive():
         raise NotResolved("has a host that did not resolve in time")
-    if not found:
+    if not addresses:
         raise NotResolved("has a host that does not resolve")
-    return found
+    return addresses
 
 
 def _check_receivers(name: str, value: Any) -> None:

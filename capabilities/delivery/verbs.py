@@ -313,7 +313,7 @@ def read_health(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
     ).order_by()
     counted = rows.values_list("webhook", "state").annotate(number=Count("pk"))
     numbers = {(webhook, state): number for webhook, state, number in counted}
-    left = abandoned_webhooks(webhooks)
+    abandoned = abandoned_webhooks(webhooks)
     health = {}
     for webhook in webhooks:
         if not webhook.enabled:
@@ -328,7 +328,7 @@ def read_health(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
             pending=numbers.get((webhook.pk, DeliveryState.PENDING), 0),
             failed=numbers.get((webhook.pk, DeliveryState.FAILED), 0),
             disabled_after=None if since is None else since + GIVE_UP_AFTER,
-            creator_left=webhook.pk in left,
+            creator_left=webhook.pk in abandoned,
         )
     return health
 
