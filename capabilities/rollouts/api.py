@@ -182,30 +182,30 @@ class RolloutViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the rollouts of resources that the caller may read, newest first."""
-        given = request.query_params
-        found = self.rollouts.list(
-            kind=given.get("kind"),
-            resource_id=given.get("id"),
-            state=given.get("state"),
-            workspace_id=given.get("workspaceId"),
+        filters = request.query_params
+        rollouts = self.rollouts.list(
+            kind=filters.get("kind"),
+            resource_id=filters.get("id"),
+            state=filters.get("state"),
+            workspace_id=filters.get("workspaceId"),
             by=self.caller,
         )
-        page = PAGING.read(given)
-        return self.page_of(page, found)
+        page = PAGING.read(filters)
+        return self.page_of(page, rollouts)
 
     def create(self, request: Request) -> Response:
         """Serve other versions to a share of the requests."""
-        given = RolloutCreate.read(request)
-        made = self.rollouts.start(
-            given["resource"]["kind"],
-            given["resource"]["id"],
-            bucket_by=given["bucketBy"],
-            arms=RolloutCreate.arms_of(given),
+        body = RolloutCreate.read(request)
+        rollout = self.rollouts.start(
+            body["resource"]["kind"],
+            body["resource"]["id"],
+            bucket_by=body["bucketBy"],
+            arms=RolloutCreate.arms_of(body),
             by=self.caller,
-            **read_options(given),
+            **read_options(body),
         )
-        address = addresses.location(f"rollouts/{made.pk}")
-        return with_etag(request, self.dump(made), status=201, headers={"Location": address})
+        address = addresses.location(f"rollouts/{rollout.pk}")
+        return with_etag(request, self.dump(rollout), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Read a rollout."""
@@ -213,9 +213,9 @@ class RolloutViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:
         """Change the shares of a rollout."""
-        given = RolloutUpdate.read(request)
-        weights = [(arm["name"], arm["weight"]) for arm in given["arms"]]
-        changed = self.rollouts.change(id, weights, by=self.caller, **read_options(given))
+        body = RolloutUpdate.read(request)
+        weights = [(arm["name"], arm["weight"]) for arm in body["arms"]]
+        changed = self.rollouts.change(id, weights, by=self.caller, **read_options(body))
         return self._answer(request, changed)
 
     def stop(self, request: Request, id: str) -> Response:
@@ -225,9 +225,9 @@ class RolloutViewSet(EditorViewSet):
 
     def complete(self, request: Request, id: str) -> Response:
         """Make the version of an arm the active one."""
-        given = RolloutComplete.read(request)
-        done = self.rollouts.complete(id, given["arm"], by=self.caller, **read_options(given))
-        return self._answer(request, done)
+        body = RolloutComplete.read(request)
+        completed = self.rollouts.complete(id, body["arm"], by=self.caller, **read_options(body))
+        return self._answer(request, completed)
 
     def _answer(self, request: Request, rollout: Rollout) -> Response:
         return with_etag(request, self.dump(rollout))

@@ -18,10 +18,10 @@ Rules = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def _read_rules() -> Rules:
-    found: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    rules: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for rollout in Rollout.objects.running().order_by():
-        found[rollout.kind][rollout.resource_id] = rollout.rule
-    return found
+        rules[rollout.kind][rollout.resource_id] = rollout.rule
+    return rules
 
 
 class ByRollout:

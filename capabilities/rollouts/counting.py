@@ -65,10 +65,10 @@ class Count:
         unpriced = sums.get("runs", 0) or 1 if cost is None else 0
         amount = in_billionths(cost)
         username, prefix = by.username or "", by.key_prefix or ""
-        made = cls(now, now, username, prefix, cost=amount, unpriced_runs=unpriced)
+        count = cls(now, now, username, prefix, cost=amount, unpriced_runs=unpriced)
         for name, value in sums.items():
-            setattr(made, name, value)
-        return made
+            setattr(count, name, value)
+        return count
 
     @property
     def last(self) -> dict[str, Any]:
@@ -87,11 +87,11 @@ class Count:
 class Counts(dict[Counted, Count]):
     def add(self, more: Mapping[Counted, Count]) -> None:
         for counted, count in more.items():
-            known = self.get(counted)
-            if known is None:
+            existing = self.get(counted)
+            if existing is None:
                 self[counted] = count
             else:
-                known.add(count)
+                existing.add(count)
 
 
 def store(counts: Mapping[Counted, Count]) -> None:
@@ -120,7 +120,7 @@ def store(counts: Mapping[Counted, Count]) -> None:
 
 def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
     """Return the numbers of existing versions; those in code and in files have none."""
-    found: dict[Counted, int | None] = {}
+    version_numbers: dict[Counted, int | None] = {}
     for kind in KINDS:
         ids: dict[Counted, UUID] = {}
         rows = find_model(kind).version_model.objects.order_by()
@@ -129,23 +129,23 @@ def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
             try:
                 ids[rollout] = parse_uuid(rollout.version_id)
             except NotFound:
-                found[rollout] = None
+                version_numbers[rollout] = None
         named = (
             rows.filter(pk__in=set(ids.values())).values_list("pk", "resource_id", "number") if ids else ()
         )
         numbers = {(pk, resource_id): number for pk, resource_id, number in named}
-        for one, pk in ids.items():
-            if (pk, one.resource_id) in numbers:
-                found[one] = numbers[pk, one.resource_id]
-    return found
+        for counted, pk in ids.items():
+            if (pk, counted.resource_id) in numbers:
+                version_numbers[counted] = numbers[pk, counted.resource_id]
+    return version_numbers
 
 
 def count_run(use: RunUse, now: datetime.datetime) -> Counts:
     """Return the counts of a run that has ended: for its agents, and the prompt blocks that they showed."""
-    found = Counts()
+    counts = Counts()
     for agent in use.agents.values():
-        found.add(_counts_of_agent(agent, use, now))
-    return found
+        counts.add(_counts_of_agent(agent, use, now))
+    return counts
 
 
 def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Counts:
@@ -162,14 +162,16 @@ def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Co
         milliseconds=round(agent.milliseconds),
         cost=agent.cost,
     )
-    found = Counts({own: count})
-    shown = {block.id: block.version_id for block in served.blocks if block.id is not None and block.shown}
-    for block_id, version_id in shown.items():
+    counts = Counts({own: count})
+    shown_blocks = {
+        block.id: block.version_id for block in served.blocks if block.id is not None and block.shown
+    }
+    for block_id, version_id in shown_blocks.items():
         arm = use.arm or _arm(served.block_outcomes.get(block_id))
         block = Counted(PROMPT_BLOCK.slug, block_id, version_id or "", arm, day)
         # Tokens and their cost count only for the agent.
-        found[block] = Count.of(by, now, runs=agent.runs, cost=None)
-    return found
+        counts[block] = Count.of(by, now, runs=agent.runs, cost=None)
+    return counts
 
 
 def _arm(outcome: Mapping[str, object] | None) -> str:
@@ -201,8 +203,8 @@ def reference(kind: str, resource_id: str) -> str:
 
 def forget_old() -> None:
     old = ServedRun.objects.filter(created_at__lt=timezone.now() - REMEMBERED).order_by("created_at")
-    while some := list(old.values_list("pk", flat=True)[:AT_ONCE]):
-        ServedRun.objects.filter(pk__in=some).delete()
+    while batch := list(old.values_list("pk", flat=True)[:AT_ONCE]):
+        ServedRun.objects.filter(pk__in=batch).delete()
 
 
 JOBS: Final = (Periodic(name="old runs", run=forget_old, every=3600.0),)

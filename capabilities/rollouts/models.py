@@ -141,8 +141,8 @@ class Rollout(models.Model):
     def usage_of_day(self, day: datetime.date) -> list[dict[str, Any]]:
         """Return the usage of the resource so far on a day (UTC), by version and arm."""
         usage: Any = apps.get_model("experiments.Usage")  # by name: the package of usage imports this one
-        found: list[dict[str, Any]] = usage.sum_day(self.kind, self.resource_id, day)
-        return found
+        rows: list[dict[str, Any]] = usage.sum_day(self.kind, self.resource_id, day)
+        return rows
 
     def end(
         self, state: RolloutState, by: Caller, target: Target, *, reason: str = "", **detail: Any
@@ -154,10 +154,10 @@ class Rollout(models.Model):
         RolloutStep.objects.of(self).cancel()
         self.record(state.value, by, target, **detail)
 
-    def record(self, what: str, by: Caller, target: Target, **detail: Any) -> None:
+    def record(self, change: str, by: Caller, target: Target, **detail: Any) -> None:
         weights = {arm.name: arm.weight for arm in self.placed_arms}
         events.record(
-            f"rollout.{what}",
+            f"rollout.{change}",
             by=by,
             workspace_id=self.workspace_id,
             resource=target,

@@ -47,9 +47,9 @@ class Rate:
         return self.total < FEW
 
 
-def difference(one: Rate, other: Rate) -> tuple[float, float]:
+def difference(first: Rate, second: Rate) -> tuple[float, float]:
     """Return the 95 % interval of the first share minus the second, by Newcombe's hybrid score method."""
-    middle = one.share - other.share
-    below = hypot(one.share - one.low, other.high - other.share)
-    above = hypot(one.high - one.share, other.share - other.low)
+    middle = first.share - second.share
+    below = hypot(first.share - first.low, second.high - second.share)
+    above = hypot(first.high - first.share, second.share - second.low)
     return middle - below, middle + above

@@ -59,9 +59,9 @@ def start(
     `Invalid` for invalid arms, and if no version is active or the override is a file. Also raises the errors
     of the gate.
     """
-    by, given = caller_of(by), gate.only_options(options)
+    by, gate_options = caller_of(by), gate.only_options(options)
     refuse_path("bucketBy", bucket_by)
-    found = place_arms(arms)
+    placed_arms = place_arms(arms)
     collection = rollouts.editor.collection(kind_named(kind))
     with changing(collection, resource_id, Right.PUBLISH, by) as locked:
         resource = locked.resource
@@ -70,8 +70,8 @@ def start(
             raise Invalid.field("resource", "is an override that is stored as a file", code="code_source")
         if resource.active_id is None:
             raise Invalid.field("resource", "has no active version for all other requests")
-        versions = _find_versions(resource, found)
-        _pass_gate(rollouts, resource, versions, by, given)
+        versions = _find_versions(resource, placed_arms)
+        _pass_gate(rollouts, resource, versions, by, gate_options)
         about = target(resource)
         rollout = Rollout(
             workspace_id=about.workspace_id,
@@ -82,7 +82,7 @@ def start(
             bucket_by=bucket_by,
             arms=[
                 asdict(replace(arm, version_id=version.version_id))
-                for arm, version in zip(found, versions, strict=True)
+                for arm, version in zip(placed_arms, versions, strict=True)
             ],
             author_id=by.user_id,
             author_name=by.username or "",
@@ -96,13 +96,13 @@ def start(
 
 def find(rollouts: Verbs, rollout_id: str, *, by: Who = APPLICATION) -> Rollout:
     """Return a rollout to callers who can read its resource; raises `NotFound`."""
-    found = Rollout.objects.filter(pk=parse_uuid(rollout_id)).first()
-    if found is None:
+    rollout = Rollout.objects.filter(pk=parse_uuid(rollout_id)).first()
+    if rollout is None:
         raise NotFound
-    resource = rollouts.editor.collection(KINDS_BY_SLUG[found.kind]).find(found.resource_id, by=by)
-    if target(resource).identity != found.identity:
+    resource = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind]).find(rollout.resource_id, by=by)
+    if target(resource).identity != rollout.identity:
         raise NotFound
-    return found
+    return rollout
 
 
 def list_readable(
@@ -117,13 +117,17 @@ def list_readable(
     """Return the rollouts of the resources that the caller may read; all arguments filter the list."""
     by = caller_of(by)
     narrowed = {"kind": kind, "resource_id": resource_id, "state": state, "workspace": workspace_id}
-    found = Rollout.objects.filter(**{name: value for name, value in narrowed.items() if value is not None})
-    readable = found.none()
-    for slug, one in KINDS_BY_SLUG.items():
+    matching = Rollout.objects.filter(
+        **{name: value for name, value in narrowed.items() if value is not None}
+    )
+    readable = matching.none()
+    for slug, resource_kind in KINDS_BY_SLUG.items():
         rows = (
-            rollouts.editor.collection(one).model.objects.readable_by(by, rollouts.editor.code).values("pk")
+            rollouts.editor.collection(resource_kind)
+            .model.objects.readable_by(by, rollouts.editor.code)
+            .values("pk")
         )
-        readable |= found.filter(kind=slug, resource_id__in=rows)
+        readable |= matching.filter(kind=slug, resource_id__in=rows)
     return readable
 
 
@@ -141,9 +145,9 @@ def change(
     The version of an arm that gets more passes the gate again, which accepts `options`. Raises
     `RolloutEnded`, `Invalid` for invalid weights, and the errors of the gate.
     """
-    by, given = caller_of(by), gate.only_options(options)
+    by, gate_options = caller_of(by), gate.only_options(options)
     with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
-        reweigh(rollouts, rollout, locked.resource, weights, by=by, options=given)
+        reweigh(rollouts, rollout, locked.resource, weights, by=by, options=gate_options)
     return rollout
 
 
@@ -190,8 +194,8 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
 
     Raises `RolloutEnded`, `Invalid` for an unknown arm, and the errors of the gate.
     """
-    by, given = caller_of(by), gate.only_options(options)
-    with changing_rollout(rollouts, rollout_id, by, options=given) as (rollout, locked):
+    by, gate_options = caller_of(by), gate.only_options(options)
+    with changing_rollout(rollouts, rollout_id, by, options=gate_options) as (rollout, locked):
         chosen = next((placed_arm for placed_arm in rollout.placed_arms if placed_arm.name == arm), None)
         if chosen is None:
             raise Invalid.field("arm", "is not an arm of this rollout")
@@ -202,15 +206,15 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
 
 
 def _find_versions(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snapshot]:
-    found, issues = list[Snapshot](), list[Issue]()
+    versions, issues = list[Snapshot](), list[Issue]()
     for number, arm in enumerate(arms):
         try:
-            found.append(find_version(resource, arm.version_id))
+            versions.append(find_version(resource, arm.version_id))
         except NotFound:
             issues.append(Issue(f"arms.{number}.versionId", "is not a version of this resource"))
     if issues:
         raise Invalid(issues)
-    return found
+    return versions
 
 
 def _pass_gate(

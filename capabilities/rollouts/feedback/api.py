@@ -52,10 +52,10 @@ class FeedbackCreate(RequestSchema):
 class FeedbackAnswer(ResponseSchema):
     """Feedback on a version."""
 
-    id: Annotated[str, Source(lambda given: str(given.pk))]
-    version_id: Annotated[str | None, Source(lambda given: given.version_id or None)]
-    arm: Annotated[str | None, Source(lambda given: given.arm or None)]
-    run_id: Annotated[UuidOrNull, Source(lambda given: str(given.run_id) if given.run_id else None)]
+    id: Annotated[str, Source(lambda feedback: str(feedback.pk))]
+    version_id: Annotated[str | None, Source(lambda feedback: feedback.version_id or None)]
+    arm: Annotated[str | None, Source(lambda feedback: feedback.arm or None)]
+    run_id: Annotated[UuidOrNull, Source(lambda feedback: str(feedback.run_id) if feedback.run_id else None)]
     name: str
     value: Value
     comment: str
@@ -83,7 +83,7 @@ class SummaryAnswer(ResponseSchema):
 class FeedbackSummary(ResponseSchema):
     """The summary of the feedback."""
 
-    summary: Annotated[list[SummaryAnswer], Source(lambda found: found)]
+    summary: Annotated[list[SummaryAnswer], Source(lambda summary: summary)]
 
 
 PAGING: Final = Paging(100)
@@ -120,31 +120,31 @@ class FeedbackViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the feedback on a resource, newest first."""
-        given = request.query_params
-        found = self.feedback.list(
-            given.get("kind", ""),
-            given.get("id", ""),
-            version_id=given.get("versionId"),
-            name=given.get("name"),
+        filters = request.query_params
+        rows = self.feedback.list(
+            filters.get("kind", ""),
+            filters.get("id", ""),
+            version_id=filters.get("versionId"),
+            name=filters.get("name"),
             by=self.caller,
         )
-        page = PAGING.read(given)
-        return self.page_of(page, found)
+        page = PAGING.read(filters)
+        return self.page_of(page, rows)
 
     def create(self, request: Request) -> Response:
         """Give feedback on an answer."""
-        given = FeedbackCreate.read_arguments(request)
-        if "run_id" in given and ("version_id" in given or "arm" in given):
+        arguments = FeedbackCreate.read_arguments(request)
+        if "run_id" in arguments and ("version_id" in arguments or "arm" in arguments):
             raise Invalid.field("runId", "already determines the version and the arm")
-        if "run_id" not in given and "version_id" not in given:
+        if "run_id" not in arguments and "version_id" not in arguments:
             raise Invalid.field("versionId", "is required, unless runId is given")
-        resource = given.pop("resource", None)
+        resource = arguments.pop("resource", None)
         about = None if resource is None else About(resource["kind"], resource["id"])
-        result = self.feedback.give(**given, about=about, by=self.caller)
+        result = self.feedback.give(**arguments, about=about, by=self.caller)
         return Response(self.dump(result.feedback), status=201 if result.is_new else 200)
 
     def summary(self, request: Request) -> Response:
         """Sum up the feedback on a resource, by version, arm and name."""
-        given = request.query_params
-        found = self.feedback.summarize(given.get("kind", ""), given.get("id", ""), by=self.caller)
-        return Response(self.dump(found))
+        query = request.query_params
+        summary = self.feedback.summarize(query.get("kind", ""), query.get("id", ""), by=self.caller)
+        return Response(self.dump(summary))

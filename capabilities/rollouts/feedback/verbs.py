@@ -85,7 +85,7 @@ def give(
     resource: VersionedResource = feedback.editor.collection(kind).find_or_defined(about.id, by=by)
     if run is None:
         version_id = version_reported_by(feedback, resource, version_id, arm, by=by)
-    given = Feedback(
+    row = Feedback(
         workspace_id=resource.workspace_id,
         kind=kind.slug,
         resource_id=resource.pk,
@@ -100,17 +100,17 @@ def give(
     )
     try:
         with transaction.atomic():
-            given.save(force_insert=True)
+            row.save(force_insert=True)
     except IntegrityError:
-        known = Feedback.objects.filter(workspace=resource.workspace_id, external_id=external_id).first()
-        if external_id is None or known is None:
+        existing = Feedback.objects.filter(workspace=resource.workspace_id, external_id=external_id).first()
+        if external_id is None or existing is None:
             raise
         # Callers who cannot read feedback get back only what they sent.
-        may_read = known.author_id == by.user_id or by.may(Right.READ_DRAFTS, known.workspace_id)
-        is_readable = may_read and by.covers(known.resource_id)
-        given.pk, given.created_at = known.pk, known.created_at
-        return Given(feedback=known if is_readable else given, is_new=False)
-    return Given(feedback=given, is_new=True)
+        may_read = existing.author_id == by.user_id or by.may(Right.READ_DRAFTS, existing.workspace_id)
+        is_readable = may_read and by.covers(existing.resource_id)
+        row.pk, row.created_at = existing.pk, existing.created_at
+        return Given(feedback=existing if is_readable else row, is_new=False)
+    return Given(feedback=row, is_new=True)
 
 
 def list_readable(
@@ -127,8 +127,8 @@ def list_readable(
     resource = feedback.editor.collection(found_kind).find_or_defined(resource_id, by=by)
     by.require(Right.READ_DRAFTS, resource.workspace_id)
     narrowed = {"version_id": version_id, "name": name}
-    found = Feedback.objects.filter(kind=found_kind.slug, resource_id=resource.pk)
-    return found.filter(**{field: value for field, value in narrowed.items() if value is not None})
+    rows = Feedback.objects.filter(kind=found_kind.slug, resource_id=resource.pk)
+    return rows.filter(**{field: value for field, value in narrowed.items() if value is not None})
 
 
 def summarize(
@@ -163,8 +163,8 @@ class Feedbacks(Verbs):
 def _check(name: str, value: Value, comment: str, external_id: str | None) -> None:
     if not name.strip():
         raise Invalid.field("name", "must not be blank")
-    given = Feedback(name=name, comment=comment, external_id=external_id)
-    validate(given, ["name", "comment", "external_id"])
+    feedback = Feedback(name=name, comment=comment, external_id=external_id)
+    validate(feedback, ["name", "comment", "external_id"])
     if not isinstance(value, str | int | float):  # a boolean is an int in Python
         raise Invalid.field("value", "must be a number, a text, true or false")
     if isinstance(value, str):
@@ -177,18 +177,18 @@ def _check(name: str, value: Value, comment: str, external_id: str | None) -> No
 
 def _run(run_id: str) -> ServedRun:
     """Return a run; one that has just ended may not be written yet, perhaps by another process."""
-    known = ServedRun.objects.filter(pk=parse_uuid(run_id))
-    found = known.first()
-    if found is None:
+    runs = ServedRun.objects.filter(pk=parse_uuid(run_id))
+    run = runs.first()
+    if run is None:
         RECORDER.write()
-        found = known.first()
+        run = runs.first()
     for _ in range(ATTEMPTS if RECORDER.every is not None else 0):
-        if found is None:
+        if run is None:
             time.sleep(SECONDS)
-            found = known.first()
-    if found is None or found.is_forgotten:
+            run = runs.first()
+    if run is None or run.is_forgotten:
         raise NotFound
-    return found
+    return run
 
 
 FOLLOWER: Final = Follower(

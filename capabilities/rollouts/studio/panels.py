@@ -86,9 +86,9 @@ def list_notes(
     running = Rollout.objects.running().filter(kind=kind.slug, resource_id__in=ids)
     for rollout in running:
         notes[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]
-    for one, days in runs_of_many(kind.slug, ids, timezone.now().date() - DAYS).items():
+    for pk, days in runs_of_many(kind.slug, ids, timezone.now().date() - DAYS).items():
         context = {"chart": Chart.of(days), "days": MAX_DAYS}
-        notes[one].append(render_to_string("experiments/spark.html", context))
+        notes[pk].append(render_to_string("experiments/spark.html", context))
     return notes
 
 

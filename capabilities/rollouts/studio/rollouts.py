@@ -129,12 +129,12 @@ def count_arms(rollout: Rollout, resource: VersionedResource, caller: Caller) ->
         chart.highest = highest
     stored = [number.version_id for number in numbers if is_uuid(number.version_id)]
     rows = resource.versions.filter(pk__in=stored).values_list("pk", "number")
-    known = {str(pk): number for pk, number in rows}
+    version_numbers = {str(pk): number for pk, number in rows}
     return [
         replace(
             number,
-            version_number=number.version_number or known.get(number.version_id),
-            has_version=number.version_id in known,
+            version_number=number.version_number or version_numbers.get(number.version_id),
+            has_version=number.version_id in version_numbers,
         )
         for number in numbers
     ]
@@ -153,21 +153,21 @@ def compare_in_words(arm: Numbers, live: Numbers) -> str:
         ) % {**names, "few": FEW}
     low, high = difference(here, there)
     if high < 0:
-        said = gettext(
+        sentence = gettext(
             "“%(arm)s” fails less often than live: %(here)s%% of %(here_runs)d runs, "
             "compared with %(live)s%% of %(live_runs)d."
         )
     elif low > 0:
-        said = gettext(
+        sentence = gettext(
             "“%(arm)s” fails more often than live: %(here)s%% of %(here_runs)d runs, "
             "compared with %(live)s%% of %(live_runs)d."
         )
     else:
-        said = gettext(
+        sentence = gettext(
             "No difference in errors was found between “%(arm)s” (%(here)s%% of %(here_runs)d runs) "
             "and live (%(live)s%% of %(live_runs)d)."
         )
-    return said % {**names, "here": in_percent(here.share), "live": in_percent(there.share)}
+    return sentence % {**names, "here": in_percent(here.share), "live": in_percent(there.share)}
 
 
 def runs_without_key(rollout: Rollout) -> int:
@@ -224,9 +224,9 @@ class _Counted:
         for row in sums:
             key = (row["version_id"], row["arm"])
             unknown = {"version_number": row["version_number"], "prices_until": day}
-            known = self._sums.setdefault(key, {**unknown, **{f"sum_{name}": 0 for name in (*SUMS, *COSTS)}})
+            totals = self._sums.setdefault(key, {**unknown, **{f"sum_{name}": 0 for name in (*SUMS, *COSTS)}})
             for name in (*SUMS, *COSTS):
-                known[f"sum_{name}"] = max(known[f"sum_{name}"] + sign * row[name], 0)
+                totals[f"sum_{name}"] = max(totals[f"sum_{name}"] + sign * row[name], 0)
             days = self._days[key]
             days[day] = max(days.get(day, 0) + sign * row["runs"], 0)
 
@@ -364,10 +364,10 @@ class ShareForm(forms.Form):
         return name
 
     def clean(self) -> dict[str, Any]:
-        given = self.cleaned_data
-        share, moment = given.get("share"), timezone.now()
+        data = self.cleaned_data
+        share, moment = data.get("share"), timezone.now()
         for number in (1, 2):
-            at, to = given.get(f"step_{number}_at"), given.get(f"step_{number}_share")
+            at, to = data.get(f"step_{number}_at"), data.get(f"step_{number}_share")
             if at is None:
                 continue
             if to is None:
@@ -377,7 +377,7 @@ class ShareForm(forms.Form):
             if at <= moment:
                 self.add_error(f"step_{number}_at", gettext("Enter a later time."))
             share, moment = to or share, max(at, moment)
-        return given
+        return data
 
     @property
     def steps(self) -> list[Step]:
@@ -470,8 +470,8 @@ class OneRollout(ResourcePage):
         )
         # Also None if it was pruned from the log.
         ending = None if is_running else endings.order_by("-position").first()
-        others = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
-        others = others.filter(identity=rollout.identity).exclude(pk=rollout.pk)[:EARLIER]
+        earlier = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
+        earlier = earlier.filter(identity=rollout.identity).exclude(pk=rollout.pk)[:EARLIER]
         return self.page(
             "experiments/rollout.html",
             title=gettext("Rollout"),
@@ -497,7 +497,7 @@ class OneRollout(ResourcePage):
                 "restart_address": f"{self.address('share')}?{urlencode({'version': arms[0].version_id})}"
                 if rollout.state == RolloutState.STOPPED and may_publish
                 else "",
-                "earlier": [(other, arms_in_words(other.placed_arms), address(other)) for other in others],
+                "earlier": [(other, arms_in_words(other.placed_arms), address(other)) for other in earlier],
                 **context,
             },
         )

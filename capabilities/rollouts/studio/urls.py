@@ -20,15 +20,15 @@ from studio.kinds import StudioKind
 
 
 def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
-    one = "<str:resource>/rollouts/<str:rollout>/"
+    prefix = "<str:resource>/rollouts/<str:rollout>/"
     for route, view, name in (
         ("<str:resource>/share/", SharePage, "share"),
         ("<str:resource>/runs/", UsagePage, "runs"),
         ("<str:resource>/rollouts/", LatestRolloutPage, "rollouts"),
-        (one, RolloutPage, "rollout"),
-        (f"{one}weights/", WeightsPage, "rollout_weights"),
-        (f"{one}steps/", StepsPage, "rollout_steps"),
-        (f"{one}stop/", StopPage, "rollout_stop"),
-        (f"{one}complete/<str:arm>/", CompletePage, "rollout_complete"),
+        (prefix, RolloutPage, "rollout"),
+        (f"{prefix}weights/", WeightsPage, "rollout_weights"),
+        (f"{prefix}steps/", StepsPage, "rollout_steps"),
+        (f"{prefix}stop/", StopPage, "rollout_stop"),
+        (f"{prefix}complete/<str:arm>/", CompletePage, "rollout_complete"),
     ):
         yield path(route, view.as_view(kind=kind), name=kind.url_name(name))

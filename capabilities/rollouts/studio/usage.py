@@ -120,7 +120,7 @@ class UsagePage(ResourcePage):
         feedback = []
         for row in Feedbacks.current().list(self.kind.slug, self.resource_id, by=self.caller)[:NEWEST]:
             # The data for an application's action on it; the question is not stored.
-            known = {
+            details = {
                 "name": row.name,
                 "value": row.value,
                 "comment": row.comment,
@@ -128,10 +128,10 @@ class UsagePage(ResourcePage):
                 "versionId": row.version_id,
                 "runId": str(row.run_id) if row.run_id else "",
             }
-            known = {name: value for name, value in known.items() if value != ""}
+            details = {name: value for name, value in details.items() if value != ""}
             words = {True: _("yes"), False: _("no")} if isinstance(row.value, bool) else {}
             feedback.append(
-                {"row": row, "value": words.get(row.value, row.value), "about": json.dumps(known)}
+                {"row": row, "value": words.get(row.value, row.value), "about": json.dumps(details)}
             )
         active_id = (self.resource.active_id if self.resource else None) or ""
         return self.page(
@@ -148,7 +148,7 @@ class UsagePage(ResourcePage):
             since=since,
             days=MAX_DAYS,
             feedback=feedback,
-            answer_actions=additions.collect(lambda one: one.answer_actions(self.caller)),
+            answer_actions=additions.collect(lambda addition: addition.answer_actions(self.caller)),
         )
 
     def _row(

@@ -63,7 +63,7 @@ class UsageOfVersion(ResponseSchema):
 class UsageList(ResponseSchema):
     """The usage of a resource, last used first."""
 
-    usage: Annotated[list[UsageOfVersion], Source(lambda found: found)]
+    usage: Annotated[list[UsageOfVersion], Source(lambda rows: rows)]
 
 
 DATE: Final = {"type": "string", "format": "date"}
@@ -95,28 +95,28 @@ class UsageViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """Sum up the usage of a resource, by version and arm."""
-        given = request.query_params
-        found = self.usage.summarize(
-            given.get("kind", ""),
-            given.get("id", ""),
-            since=_day(given, "from"),
-            until=_day(given, "to"),
+        query = request.query_params
+        usage = self.usage.summarize(
+            query.get("kind", ""),
+            query.get("id", ""),
+            since=_day(query, "from"),
+            until=_day(query, "to"),
             by=self.caller,
         )
-        return Response(self.dump(found))
+        return Response(self.dump(usage))
 
     def create(self, request: Request) -> Response:
         """Report usage by an application."""
-        given = UsageReport.read_arguments(request)
-        resource = given.pop("resource")
-        self.usage.report(resource["kind"], resource["id"], **given, by=self.caller)
+        arguments = UsageReport.read_arguments(request)
+        resource = arguments.pop("resource")
+        self.usage.report(resource["kind"], resource["id"], **arguments, by=self.caller)
         return Response(self.dump("The usage is counted."), status=201)
 
 
-def _day(given: Mapping[str, str], name: str) -> datetime.date | None:
-    if name not in given:
+def _day(query: Mapping[str, str], name: str) -> datetime.date | None:
+    if name not in query:
         return None
     try:
-        return datetime.date.fromisoformat(given[name])
+        return datetime.date.fromisoformat(query[name])
     except ValueError:
         raise Invalid.field(name, "must be a date such as 2026-12-24") from None

@@ -123,10 +123,10 @@ def runs_of_many(
     Checks no rights: the caller must be allowed to read the drafts of the resources.
     """
     rows = Usage.objects.filter(kind=kind, resource_id__in=list(resource_ids), day__gte=since).order_by()
-    found: defaultdict[str, dict[datetime.date, int]] = defaultdict(dict)
+    runs_by_resource: defaultdict[str, dict[datetime.date, int]] = defaultdict(dict)
     for resource_id, day, runs in rows.values_list("resource_id", "day").annotate(Sum("runs")):
-        found[resource_id][day] = runs
-    return found
+        runs_by_resource[resource_id][day] = runs
+    return runs_by_resource
 
 
 def _rows(
@@ -218,9 +218,9 @@ def is_defined_in_code(kind: str, resource_id: str) -> bool:
 
 def about_versions(rows: QuerySet[Row], resource: Target) -> QuerySet[Row]:
     """Filter rows to delete with a resource: for an override, not those about the code, which remains."""
-    found = rows.filter(kind=resource.kind, resource_id=resource.id)
+    own_rows = rows.filter(kind=resource.kind, resource_id=resource.id)
     is_defined = is_defined_in_code(resource.kind, resource.id)
-    return found.exclude(version_id="") if is_defined else found
+    return own_rows.exclude(version_id="") if is_defined else own_rows
 
 
 FOLLOWER: Final = Follower(
