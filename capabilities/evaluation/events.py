@@ -44,9 +44,9 @@ _NAMES: Final = {
 def _make_sentence(event: Event, names: Names) -> Sentence:
     placeholder, *members = _NAMES[event.type.partition(".")[0]]
     name = next((event.detail[member] for member in members if event.detail.get(member)), "")
-    named = names.named.get((event.position, event.ordinal))
+    fragment = names.named.get((event.position, event.ordinal))
     words = _BASELINE if event.detail.get("baselineOf") else _SENTENCES[event.type]
-    return Sentence(str(words), {placeholder: str(name) if named is None else named})
+    return Sentence(str(words), {placeholder: str(name) if fragment is None else fragment})
 
 
 def _make_bypass_sentence(event: Event, names: Names) -> Sentence:

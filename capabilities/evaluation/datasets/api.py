@@ -82,8 +82,8 @@ class DatasetViewSet(EditorViewSet):
     def create(self, request: Request) -> Response:
         """Create a dataset, without items."""
         body = schemas.DatasetCreate.read(request)
-        named = {"name": body.pop("name"), "workspace": body.pop("workspaceId", None)}
-        dataset = Datasets.current().create(body, **named, by=self.caller)
+        arguments = {"name": body.pop("name"), "workspace": body.pop("workspaceId", None)}
+        dataset = Datasets.current().create(body, **arguments, by=self.caller)
         return self.respond_created(dataset, f"datasets/{dataset.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:
@@ -260,7 +260,7 @@ class DatasetFileViewSet(EditorViewSet):
         charset = parse_header_parameters(request.content_type)[1].get("charset")
         query = request.query_params
         self.is_dry_run = query.get("dryRun") == "true"
-        done = Datasets.import_items(
+        result = Datasets.import_items(
             id,
             body,
             format=query.get("format", "jsonl"),
@@ -268,7 +268,7 @@ class DatasetFileViewSet(EditorViewSet):
             dry_run=self.is_dry_run,
             by=self.caller,
         )
-        return Response(self.dump(done))
+        return Response(self.dump(result))
 
     def export(self, request: Request, id: str) -> HttpResponseBase:
         """Stream the items as a file."""
@@ -293,15 +293,15 @@ def file_answer(parts: Iterator[str], file_name: str, media_type: str) -> Stream
 
 def _join_parts(parts: Iterator[str]) -> Iterator[str]:
     """Yield the same text in longer parts, because a server sends a long one as fast as a short one."""
-    held: list[str] = []
+    pending: list[str] = []
     size = 0
     for part in parts:
-        held.append(part)
+        pending.append(part)
         size += len(part)
         if size >= _SENT_AT_ONCE:
-            yield "".join(held)
-            held, size = [], 0
-    yield "".join(held)
+            yield "".join(pending)
+            pending, size = [], 0
+    yield "".join(pending)
 
 
 class ModelWorkViewSet(EditorViewSet):

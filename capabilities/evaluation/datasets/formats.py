@@ -161,9 +161,9 @@ def _read_test_case(test: Any) -> Json:
             message = Message("names the file {file!r}, which is not read", file=value)
             raise Invalid.field(f"vars.{name}", message)
     metadata = dict(_object_member(test.get("metadata"), "metadata"))
-    own = metadata.pop(_ITEM_MEMBERS, {})
-    if isinstance(own, str):
-        own = canonical.parse(own, field=f"metadata.{_ITEM_MEMBERS}")
+    item_members = metadata.pop(_ITEM_MEMBERS, {})
+    if isinstance(item_members, str):
+        item_members = canonical.parse(item_members, field=f"metadata.{_ITEM_MEMBERS}")
     item: Json = {"input": variables["input"] if set(variables) == {"input"} else variables}
     asserts = test.get("assert") or []
     if not isinstance(asserts, list) or not all(isinstance(assertion, dict) for assertion in asserts):
@@ -177,16 +177,16 @@ def _read_test_case(test: Any) -> Json:
     truth = next(references, None)
     if truth is not None:
         item["groundTruth"] = promptfoo.unescape(truth) if isinstance(truth, str) else truth
-    kept = {name: value for name, value in test.items() if name not in _READ}
+    other_members = {name: value for name, value in test.items() if name not in _READ}
     if asserts and [{**assertion, "value": None} for assertion in asserts] != [
         {"type": "equals", "value": None}
     ]:
-        kept["assert"] = asserts
-    if kept:
-        metadata[_TEST_MEMBERS] = kept
+        other_members["assert"] = asserts
+    if other_members:
+        metadata[_TEST_MEMBERS] = other_members
     if metadata:
         item["metadata"] = metadata
-    return {**item, **own} if isinstance(own, dict) else item
+    return {**item, **item_members} if isinstance(item_members, dict) else item
 
 
 def _write_promptfoo(items: Items) -> Iterator[str]:
@@ -201,11 +201,13 @@ def _write_promptfoo(items: Items) -> Iterator[str]:
 def _write_test_case(item: IdentifiedItem) -> Json:
     """Return the test case from which the same item is read, and in which promptfoo runs nothing."""
     metadata = {name: value for name, value in item.get("metadata", {}).items() if name != _ITEM_MEMBERS}
-    kept = metadata.pop(_TEST_MEMBERS) if isinstance(metadata.get(_TEST_MEMBERS), dict) else {}
+    other_members = metadata.pop(_TEST_MEMBERS) if isinstance(metadata.get(_TEST_MEMBERS), dict) else {}
     variables = item["input"] if isinstance(item["input"], dict) else {"input": item["input"]}
     truth = item.get("groundTruth")
     test: Json = {
-        name: value for name, value in kept.items() if name in _DATA and promptfoo.is_plain_within(value)
+        name: value
+        for name, value in other_members.items()
+        if name in _DATA and promptfoo.is_plain_within(value)
     }
     if isinstance(test.get("options"), dict):
         test["options"] = {name: option for name, option in test["options"].items() if name in _OPTIONS}
@@ -219,11 +221,11 @@ def _write_test_case(item: IdentifiedItem) -> Json:
     if any(isinstance(value, list) for value in variables.values()):
         options = test["options"] if isinstance(test.get("options"), dict) else {}
         test["options"] = {**options, "disableVarExpansion": True}
-    if isinstance(kept.get("assert"), list):
+    if isinstance(other_members.get("assert"), list):
         comparing = promptfoo.TYPES - promptfoo.CODE_TYPES  # promptfoo runs none of these
         test["assert"] = [
             assertion
-            for assertion in kept["assert"]
+            for assertion in other_members["assert"]
             if isinstance(assertion, dict)
             and isinstance(assertion.get("type"), str)
             and set(assertion) <= _ASSERTION
@@ -240,13 +242,15 @@ def _write_test_case(item: IdentifiedItem) -> Json:
         read = _read_test_case({**test, "metadata": dict(metadata)})
     except Invalid:  # by stored data, which any user may have written
         return {"vars": {}, "metadata": {_ITEM_MEMBERS: promptfoo.data_text(item)}}
-    own = {
+    item_members = {
         name: value
         for name, value in item.items()
         if name not in read or not canonical.same(read[name], value)
     }
-    own |= {name: None for name in read if name not in item}
-    test["metadata"] = {**metadata, _ITEM_MEMBERS: promptfoo.data_text(own)} if own else metadata
+    item_members |= {name: None for name in read if name not in item}
+    test["metadata"] = (
+        {**metadata, _ITEM_MEMBERS: promptfoo.data_text(item_members)} if item_members else metadata
+    )
     return test
 
 
@@ -341,8 +345,8 @@ def parse_table(text: str, layout: Layout, *, is_known: Callable[[str], bool] | 
         column = find_column(name)
         return column.member != "input" or column.name != name or name == "input"
 
-    known = is_known or is_of_api
-    return read(text, is_known=known, separator=layout.separator, has_header=layout.has_header)
+    predicate = is_known or is_of_api
+    return read(text, is_known=predicate, separator=layout.separator, has_header=layout.has_header)
 
 
 def parse_rows(text: str, layout: Layout) -> Iterator[Row]:
@@ -374,13 +378,13 @@ def _read_row(columns: Sequence[Column], line: Sequence[str]) -> dict[str, Any]:
             item[member] = value
         else:
             keyed.setdefault(member, {})[key] = value
-    for member, own in keyed.items():
+    for member, keyed_values in keyed.items():
         whole = item.get(member, {})
-        taken = whole.keys() & own.keys() if isinstance(whole, dict) else own.keys()
-        if taken:
-            message = Message("has its own value, so {name!r} cannot be a member", name=min(taken))
+        duplicates = whole.keys() & keyed_values.keys() if isinstance(whole, dict) else keyed_values.keys()
+        if duplicates:
+            message = Message("has its own value, so {name!r} cannot be a member", name=min(duplicates))
             raise Invalid.field(member, message)
-        item[member] = {**whole, **own}
+        item[member] = {**whole, **keyed_values}
     return item
 
 
@@ -436,8 +440,8 @@ def _row_cells(item: IdentifiedItem, columns: list[str]) -> Iterator[str]:
             member = WHOLES[name]
             yield format_cell(item[member]) if member in whole else ""
         elif before in _OPEN:
-            known = before not in whole and key in item.get(before, {})
-            yield format_cell(item[before][key]) if known else ""
+            has_value = before not in whole and key in item.get(before, {})
+            yield format_cell(item[before][key]) if has_value else ""
         else:
             yield format_cell(item[name]) if item.get(name) is not None or name == "input" else ""
 

@@ -116,10 +116,10 @@ class Dataset(models.Model):
         """The scorers that score its items unless an experiment names others."""
         return list(self.settings.get("scorerIds") or ())
 
-    def record(self, what: str, by: Caller, **detail: Any) -> None:
+    def record(self, change: str, by: Caller, **detail: Any) -> None:
         """Record an event about it."""
         about = {"datasetId": str(self.pk), "name": self.name, **detail}
-        events.record(f"dataset.{what}", by=by, workspace_id=self.workspace_id, **about)
+        events.record(f"dataset.{change}", by=by, workspace_id=self.workspace_id, **about)
 
 
 class DatasetVersion(models.Model):

@@ -102,15 +102,15 @@ class Content(NamedTuple):
     digest: str
 
 
-def make_content(given: Mapping[str, Any]) -> Content:
+def make_content(members: Mapping[str, Any]) -> Content:
     """Return the members that make up the revision of an item, without null ones.
 
     Raises `ItemTooLarge`, and `Invalid` for values that JSON cannot represent.
     """
-    if (fault := canonical.fault(given)) is not None:
+    if (fault := canonical.fault(members)) is not None:
         place, reason = fault
         raise Invalid.field(place or "row", reason)
-    payload = {name: value for name, value in given.items() if name != "externalId"}
+    payload = {name: value for name, value in members.items() if name != "externalId"}
     payload = {name: value for name, value in payload.items() if value is not None or name == "input"}
     text = canonical.dump(payload)
     if len(text.encode()) > MAX_ITEM:
@@ -383,9 +383,14 @@ def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Call
         if problem := name_problem(name):
             raise Invalid.field("name", problem)
         dataset.name = name
-    given = {name: value for name, value in changes.items() if name in SETTINGS}
-    settings = {name: value for name, value in {**dataset.settings, **given}.items() if value is not None}
-    issues = [*schema_problems(given), *unknown_scorers(datasets.editor, given.get("scorerIds") or (), by)]
+    changed_settings = {name: value for name, value in changes.items() if name in SETTINGS}
+    settings = {
+        name: value for name, value in {**dataset.settings, **changed_settings}.items() if value is not None
+    }
+    issues = [
+        *schema_problems(changed_settings),
+        *unknown_scorers(datasets.editor, changed_settings.get("scorerIds") or (), by),
+    ]
     if ("targetIds" in settings) and "targetType" not in settings:
         issues.append(Issue("targetType", Message("is required, if targetIds is given")))
     if issues:
@@ -400,9 +405,9 @@ def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Call
 
 def unknown_scorers(editor: Editor, ids: Sequence[str], by: Caller) -> Iterator[Issue]:
     """Yield an issue for each scorer that does not exist for the caller."""
-    known = set(editor.collection(SCORER).list(by=by).filter(pk__in=ids).values_list("pk", flat=True))
+    readable_ids = set(editor.collection(SCORER).list(by=by).filter(pk__in=ids).values_list("pk", flat=True))
     for place, scorer_id in enumerate(ids):
-        if scorer_id not in known:
+        if scorer_id not in readable_ids:
             yield Issue(f"scorerIds.{place}", Message("does not exist, or you may not read it"))
 
 
@@ -413,8 +418,8 @@ def _save(dataset: Dataset, *, insert: bool = False) -> None:
         with transaction.atomic():
             dataset.save(force_insert=insert)
     except IntegrityError:
-        taken = Dataset.objects.filter(workspace=dataset.workspace_id, name=dataset.name)
-        if taken.exclude(pk=dataset.pk).exists():
+        same_name = Dataset.objects.filter(workspace=dataset.workspace_id, name=dataset.name)
+        if same_name.exclude(pk=dataset.pk).exists():
             message = Message("There is a dataset {name!r} in this workspace.", name=dataset.name)
             raise Conflict(message, code="name_taken") from None
         raise
@@ -447,14 +452,14 @@ def _items(dataset: Dataset, version: int) -> Iterator[dict[str, Any]]:
     of_version = Revision.objects.of_version(dataset, version)
     keys = list(of_version.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), _AT_ONCE):
-        some = keys[start : start + _AT_ONCE]
-        rows = list(of_version.filter(pk__in=some).order_by("pk"))
+        batch = keys[start : start + _AT_ONCE]
+        rows = list(of_version.filter(pk__in=batch).order_by("pk"))
         give_back()  # while the reader takes them
-        if len(rows) < len(some):
+        if len(rows) < len(batch):
             raise NotFound
         for revision in rows:
-            named = {"id": str(revision.item_id), "externalId": revision.item.external_id}
-            yield {name: value for name, value in named.items() if value is not None} | revision.payload
+            identifiers = {"id": str(revision.item_id), "externalId": revision.item.external_id}
+            yield {name: value for name, value in identifiers.items() if value is not None} | revision.payload
 
 
 Purging = Callable[[UUID, UUID], object]
@@ -520,7 +525,7 @@ class Batch:
     def _revision(
         self, item: Item, payload: str, search_text: str, digest: str, *, is_deleted: bool = False
     ) -> Revision:
-        made = Revision(
+        revision = Revision(
             item=item,
             dataset=self.dataset,
             version=self.number,
@@ -529,8 +534,8 @@ class Batch:
             digest=digest,
             is_deleted=is_deleted,
         )
-        self.new.append(made)
-        return made
+        self.new.append(revision)
+        return revision
 
     def check(self) -> None:
         """Raise `Invalid` if the dataset has too many items."""
@@ -574,7 +579,7 @@ class AddedItems:
 @retry_on_conflict
 @checking_first
 def add_items(
-    dataset_id: str, given: Sequence[Mapping[str, Any]], *, places: Sequence[str], by: Who = APPLICATION
+    dataset_id: str, items: Sequence[Mapping[str, Any]], *, places: Sequence[str], by: Who = APPLICATION
 ) -> AddedItems:
     """Add items: all or none. One whose external id exists with the same content is unchanged.
 
@@ -583,10 +588,10 @@ def add_items(
     """
     caller = caller_of(by)
     settings = find_dataset(dataset_id, by=caller, right=Right.SAVE).settings
-    contents = _read_all(settings, given, places)
+    contents = _read_all(settings, items, places)
     with changing_items(dataset_id, caller) as batch:
         refuse_other_schemas(batch.dataset, settings)
-        return _add_to(batch, given, contents)
+        return _add_to(batch, items, contents)
 
 
 def _read_all(
@@ -603,17 +608,17 @@ def _read_all(
 
 
 def _add_to(batch: Batch, items: Sequence[Mapping[str, Any]], contents: Sequence[Content]) -> AddedItems:
-    known = by_external_id(batch.dataset, (item.get("externalId") for item in items))
+    existing = by_external_id(batch.dataset, (item.get("externalId") for item in items))
     conflicts, revisions, created = [], [], 0
     for index, (members, content) in enumerate(zip(items, contents, strict=True)):
         external_id = members.get("externalId")
-        there = known.get(external_id)
+        there = existing.get(external_id)
         if there is None:
             item = Item(dataset=batch.dataset, external_id=external_id)
             there = batch.add(item, content)
             created += 1
             if external_id is not None:
-                known[external_id] = there
+                existing[external_id] = there
         elif there.is_deleted or there.digest != content.digest:
             reason = "deleted" if there.is_deleted else "payload_mismatch"
             about = {"externalId": external_id, "existingItemId": str(there.item_id), "reason": reason}
@@ -651,29 +656,36 @@ def save_items(
     `changed` has the changes of each item by its id; the keys of `added` are the prefixes of issues about new
     items. Raises `DatasetChanged`, and the errors of `add_items`.
     """
-    caller, gone = caller_of(by), set(removed)
+    caller, removed_ids = caller_of(by), set(removed)
     dataset = find_dataset(dataset_id, by=caller, right=Right.SAVE)
     if dataset.version != base:
         raise DatasetChanged(dataset, base)
-    revisions = list(Revision.objects.of_version(dataset).filter(item__in=item_ids_in({*changed, *gone})))
-    kept = [before for before in revisions if str(before.item_id) not in gone and not before.is_purged]
-    payloads = [*({**before.payload, **changed[str(before.item_id)]} for before in kept), *added.values()]
-    places = [*(f"{before.item_id}." for before in kept), *(f"{place}." for place in added)]
+    revisions = list(
+        Revision.objects.of_version(dataset).filter(item__in=item_ids_in({*changed, *removed_ids}))
+    )
+    remaining = [
+        before for before in revisions if str(before.item_id) not in removed_ids and not before.is_purged
+    ]
+    payloads = [
+        *({**before.payload, **changed[str(before.item_id)]} for before in remaining),
+        *added.values(),
+    ]
+    places = [*(f"{before.item_id}." for before in remaining), *(f"{place}." for place in added)]
     contents = _read_all(dataset.settings, payloads, places)
     with changing_items(dataset_id, caller) as batch:
         if batch.dataset.version != base:
             raise DatasetChanged(batch.dataset, base)
         refuse_other_schemas(batch.dataset, dataset.settings)
-        if Revision.objects.filter(pk__in=[before.pk for before in kept]).purged().exists():
+        if Revision.objects.filter(pk__in=[before.pk for before in remaining]).purged().exists():
             raise CheckedInVain
         for before in revisions:
-            if str(before.item_id) in gone:
+            if str(before.item_id) in removed_ids:
                 batch.remove(before)
-        for before, content in zip(kept, contents, strict=False):
+        for before, content in zip(remaining, contents, strict=False):
             if before.digest != content.digest:
                 batch.put(before.item, content, before)
         if added:
-            _add_to(batch, list(added.values()), contents[len(kept) :])
+            _add_to(batch, list(added.values()), contents[len(remaining) :])
     return batch.dataset
 
 
@@ -745,9 +757,11 @@ def find_item(dataset: Dataset, item_id: str) -> Revision:
     return revision
 
 
-def by_external_id(dataset: Dataset, wanted: Iterable[str | None]) -> dict[str | None, Revision]:
+def by_external_id(dataset: Dataset, external_ids: Iterable[str | None]) -> dict[str | None, Revision]:
     """Return the last revisions of the items with these external ids, deleted ones included."""
-    rows = Revision.objects.filter(dataset=dataset, until=None, item__external_id__in={*wanted} - {None})
+    rows = Revision.objects.filter(
+        dataset=dataset, until=None, item__external_id__in={*external_ids} - {None}
+    )
     return {revision.item.external_id: revision for revision in rows.select_related("item")}
 
 
@@ -832,25 +846,27 @@ def import_items(
     `encodings` are tried in turn for a file without a byte order mark (by default UTF-8 alone). `layout` is
     only for the format `csv`.
     """
-    caller, done = caller_of(by), Imported()
+    caller, imported = caller_of(by), Imported()
     settings = find_dataset(dataset_id, by=caller, right=Right.SAVE).settings
     text = decode(body, *encodings)[0]
     rows = FORMATS[format].read(text) if layout is None else formats.parse_rows(text, layout)
-    items = list(_read_file_items(rows, settings, done))
+    items = list(_read_file_items(rows, settings, imported))
     with changing_items(dataset_id, caller) as batch:
         refuse_other_schemas(batch.dataset, settings)
-        _add_file_items(batch, items, done)
-        done.failed.sort()
-        if done.failed and not dry_run:
-            raise ImportRefused(done.failed)
-        done.version = batch.dataset.version + (1 if batch.new and not dry_run else 0)
+        _add_file_items(batch, items, imported)
+        imported.failed.sort()
+        if imported.failed and not dry_run:
+            raise ImportRefused(imported.failed)
+        imported.version = batch.dataset.version + (1 if batch.new and not dry_run else 0)
         batch.check()
         if dry_run:
             batch.new.clear()
-        return done
+        return imported
 
 
-def _read_file_items(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> Iterator[_FileItem]:
+def _read_file_items(
+    rows: Iterator[Row], settings: Mapping[str, Any], imported: Imported
+) -> Iterator[_FileItem]:
     size = 0
     for row in islice(rows, MAX_ITEMS + 1):
         issues: Iterable[Issue] = row.issues
@@ -869,8 +885,8 @@ def _read_file_items(rows: Iterator[Row], settings: Mapping[str, Any], done: Imp
                     raise Invalid.field("body", Message("is too large"))
                 yield _FileItem(row.number, item_id, item.get("externalId"), content)
                 continue
-        done.failed.append(FailedRow(row.number, tuple(issues)))
-        if len(done.failed) >= MAX_ISSUES:  # enough to mend
+        imported.failed.append(FailedRow(row.number, tuple(issues)))
+        if len(imported.failed) >= MAX_ISSUES:  # enough to mend
             return
     if next(rows, None) is not None:
         message = Message("a dataset has at most {limit} items", limit=MAX_ITEMS)
@@ -891,16 +907,16 @@ def _check_file_item(item: Mapping[str, Any], item_id: Any, settings: Mapping[st
     if problem is not None and not is_purged:
         raise Invalid([problem])
     content = make_content(item)
-    issues = [issue for _, _, found in schema_refusals(settings, content.payload) for issue in found]
+    issues = [issue for _, _, refusals in schema_refusals(settings, content.payload) for issue in refusals]
     if issues:
         raise Invalid(issues)
     return content
 
 
-def _add_file_items(batch: Batch, items: Sequence[_FileItem], done: Imported) -> None:
+def _add_file_items(batch: Batch, items: Sequence[_FileItem], imported: Imported) -> None:
     """Add the new items; rows of existing items with another content fail."""
     dataset = batch.dataset
-    known = by_external_id(dataset, (item.external_id for item in items))
+    by_external = by_external_id(dataset, (item.external_id for item in items))
     ids = {item_id for item in items for item_id in item.ids_in(dataset)}
     present = Revision.objects.filter(dataset=dataset, until=None, item__in=ids).select_related("item")
     by_id = {revision.item_id: revision for revision in present}
@@ -911,7 +927,7 @@ def _add_file_items(batch: Batch, items: Sequence[_FileItem], done: Imported) ->
     same = Counter(digest for item_id, digest in pairs if item_id not in by_id)
     for item in items:
         content = item.content
-        there = known.get(item.external_id)
+        there = by_external.get(item.external_id)
         there = there or next((by_id[key] for key in item.ids_in(dataset) if key in by_id), None)
         if there is not None:
             member = "id" if item.external_id is None else "externalId"
@@ -922,22 +938,22 @@ def _add_file_items(batch: Batch, items: Sequence[_FileItem], done: Imported) ->
             elif content.digest != there.digest and content.text != there.payload_json:
                 problem = Issue(member, Message("belongs to an item with another content"))
             else:
-                done.unchanged += 1
+                imported.unchanged += 1
                 continue
-            done.failed.append(FailedRow(item.row, (problem,)))
+            imported.failed.append(FailedRow(item.row, (problem,)))
         elif content.text == PURGED_TEXT:  # its content no longer exists
-            done.unchanged += 1
+            imported.unchanged += 1
         elif item.is_unnamed and same[content.digest] > 0:
             same[content.digest] -= 1
-            done.unchanged += 1
+            imported.unchanged += 1
         else:
-            done.created += 1
+            imported.created += 1
             row = Item(dataset=dataset, external_id=item.external_id)
             if item.item_id is not None:
                 row.pk = uuid5(dataset.pk, item.item_id)
             by_id[row.pk] = batch.add(row, content)
             if item.external_id is not None:
-                known[item.external_id] = by_id[row.pk]
+                by_external[item.external_id] = by_id[row.pk]
 
 
 class Datasets(Verbs):

@@ -104,22 +104,24 @@ class ExperimentViewSet(EditorViewSet):
         return self._page(request, id)
 
     def _page(self, request: Request, dataset_id: str | None) -> Response:
-        given = {name: str(value) for name, value in request.query_params.items()}
-        if "trialIndex" in given:
+        filters = {name: str(value) for name, value in request.query_params.items()}
+        if "trialIndex" in filters:
             number_in(request.query_params, "trialIndex", 0)
-        found = Experiments.list(given, dataset_id=dataset_id, by=self.caller)
+        experiments = Experiments.list(filters, dataset_id=dataset_id, by=self.caller)
         page = EXPERIMENT_PAGING.read(request.query_params)
         weight = ByteLength("settings_json") + ByteLength("lock_json")
-        return self.page_of(page, found, select=lambda rows: rows.prefetch_related("scorers"), weight=weight)
+        return self.page_of(
+            page, experiments, select=lambda rows: rows.prefetch_related("scorers"), weight=weight
+        )
 
     def create(self, request: Request, id: str) -> Response:
         """Start an experiment; everything it uses is pinned now."""
-        given = schemas.ExperimentCreate.read(request)
-        self.is_dry_run = given.get("dryRun", False)
+        body = schemas.ExperimentCreate.read(request)
+        self.is_dry_run = body.get("dryRun", False)
         if self.is_dry_run:
-            estimate = Experiments.current().estimate(id, given, by=self.caller)
+            estimate = Experiments.current().estimate(id, body, by=self.caller)
             return Response(schemas.ExperimentEstimate.dump(estimate))
-        started = Experiments.current().start(id, given, by=self.caller)
+        started = Experiments.current().start(id, body, by=self.caller)
         if not started.is_new:
             return self._answer(started.experiment)
         name = quote(started.experiment.public_id, safe="")
@@ -230,41 +232,41 @@ class ResultViewSet(EditorViewSet):
 
     def list(self, request: Request, id: str, experiment: str) -> Response:
         """List the results, in the order in which the items ran."""
-        found = Experiments.find(experiment, dataset_id=id, by=self.caller)
-        rows = Cell.objects.over().filter(experiment=found).with_revisions()
+        stored_experiment = Experiments.find(experiment, dataset_id=id, by=self.caller)
+        rows = Cell.objects.over().filter(experiment=stored_experiment).with_revisions()
         for tag in request.query_params.getlist("tags"):
             rows = rows.filter(contains(F("review_tags"), Value(f"\n{tag}\n")))
-        rows = by_scores(found, rows, request.query_params)
+        rows = by_scores(stored_experiment, rows, request.query_params)
         outcome, baseline = (request.query_params.get(name) for name in ("outcome", "baseline"))
         if outcome is not None:
-            chosen = comparing.with_outcome(found, outcome, baseline, by=self.caller)
-            rows = rows.filter(chosen)
+            condition = comparing.with_outcome(stored_experiment, outcome, baseline, by=self.caller)
+            rows = rows.filter(condition)
         page = RESULT_PAGING.read(request.query_params)
         weight = ByteLength("output_json") + ByteLength("revision__payload_json")
         return self.page_of(page, rows.prefetch_related("scores"), weight=weight)
 
     def create(self, request: Request, id: str, experiment: str) -> Response:
         """Store the result of an item and an attempt, replacing an earlier one."""
-        given = schemas.ResultCreate.read(request)
-        made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
-        return self.respond_created(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
+        body = schemas.ResultCreate.read(request)
+        result = Experiments.submit(experiment, body, dataset_id=id, by=self.caller)
+        return self.respond_created(result, f"datasets/{id}/experiments/{experiment}/results/{result.pk}")
 
     @waits_for_models
     def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:
         """Run an item and score the answer, if no worker does; an existing output is unchanged."""
-        given = schemas.ItemRun.read(request)
-        done = run_item(
+        body = schemas.ItemRun.read(request)
+        cell = run_item(
             experiment,
             item,
-            attempt=given.get("attempt", 0),
-            context=given.get("requestContext"),
+            attempt=body.get("attempt", 0),
+            context=body.get("requestContext"),
             dataset_id=id,
             by=self.caller,
         )
-        pinned = done.experiment.scorers.all()
+        pinned = cell.experiment.scorers.all()
         names = {scorer.scorer_id: str(scorer.config["name"]) for scorer in pinned}
-        said = [(score, names.get(score.scorer_id, score.scorer_id)) for score in done.scores.all()]
-        return Response(self.dump((done, said)))
+        named_scores = [(score, names.get(score.scorer_id, score.scorer_id)) for score in cell.scores.all()]
+        return Response(self.dump((cell, named_scores)))
 
     def update(self, request: Request, id: str, experiment: str, result: str) -> Response:
         """Store the review of a result: its state, tags, a comment."""
@@ -286,10 +288,10 @@ class ResultFileViewSet(EditorViewSet):
     def export(self, request: Request, id: str, experiment: str) -> HttpResponseBase:
         """Send the results as a file."""
         name = request.query_params.get("format", "jsonl")
-        found = Experiments.find(experiment, dataset_id=id, by=self.caller)
+        stored_experiment = Experiments.find(experiment, dataset_id=id, by=self.caller)
         parts = Experiments.export_results(experiment, format=name, dataset_id=id, by=self.caller)
         form = FORMATS[name]
-        return file_answer(parts, f"{found}.{form.suffix}", form.media_type)
+        return file_answer(parts, f"{stored_experiment}.{form.suffix}", form.media_type)
 
 
 class ComparisonViewSet(EditorViewSet):
@@ -327,11 +329,11 @@ class ComparisonViewSet(EditorViewSet):
 
     def side_by_side(self, request: Request, id: str) -> Response:
         """Show the outputs and scores of two experiments, item by item."""
-        given, body = request.query_params, ExperimentsBeside.read(request)
-        page, size = number_in(given, "page", 0), number_in(given, "perPage", None)
-        chosen = slice(None) if size is None else slice(page * size, (page + 1) * size)
+        query, body = request.query_params, ExperimentsBeside.read(request)
+        page, size = number_in(query, "page", 0), number_in(query, "perPage", None)
+        page_slice = slice(None) if size is None else slice(page * size, (page + 1) * size)
         both = side_by_side(
-            body["experimentIdA"], body["experimentIdB"], dataset_id=id, page=chosen, by=self.caller
+            body["experimentIdA"], body["experimentIdB"], dataset_id=id, page=page_slice, by=self.caller
         )
         sizes = both.sizes()
         if (fits := fitting(sizes)) < len(sizes):
@@ -370,9 +372,9 @@ class ScoreViewSet(EditorViewSet):
 
     def create(self, request: Request) -> Response:
         """Store a score."""
-        given = schemas.ScoreCreate.read(request)
-        made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
-        return self.respond_created(made, f"scores/run/{quote(given['score']['runId'], safe='')}")
+        body = schemas.ScoreCreate.read(request)
+        score = Experiments.add_score(body["score"], workspace=body.get("workspaceId"), by=self.caller)
+        return self.respond_created(score, f"scores/run/{quote(body['score']['runId'], safe='')}")
 
     def of_run(self, request: Request, run: str) -> Response:
         """List the scores of a run or of an experiment, newest first."""
@@ -415,11 +417,11 @@ class LabelViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the labels, newest first."""
-        given = {name: str(value) for name, value in request.query_params.items()}
+        filters = {name: str(value) for name, value in request.query_params.items()}
         page = LABEL_PAGING.read(request.query_params)
-        return self.page_of(page, Experiments.labels(given, by=self.caller))
+        return self.page_of(page, Experiments.labels(filters, by=self.caller))
 
     def create(self, request: Request) -> Response:
         """Label a result, replacing the caller's earlier label with this name."""
-        made = Experiments.add_label(schemas.ResultLabelCreate.read(request), by=self.caller)
-        return self.respond_created(made, f"labels?itemId={made.item_id}")
+        label = Experiments.add_label(schemas.ResultLabelCreate.read(request), by=self.caller)
+        return self.respond_created(label, f"labels?itemId={label.item_id}")

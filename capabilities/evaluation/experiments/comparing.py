@@ -61,13 +61,13 @@ def compare_with_baseline(
 def compare_runs(here: Experiment, baseline: Experiment) -> Comparison:
     """Return the comparison of two experiments; cached until results of one change."""
     key = here.state_of_results, baseline.state_of_results
-    known = _CACHE.get(key)
-    if known is not None:
-        return known
+    cached = _CACHE.get(key)
+    if cached is not None:
+        return cached
     runs = [read_run(experiment) for experiment in (here, baseline)]
-    sent = [_sent_contents(experiment) for experiment in (here, baseline)]
+    sent_contents = [_sent_contents(experiment) for experiment in (here, baseline)]
     # The texts are compared if the revisions are not conclusive.
-    ids = {item_id for contents in sent for item_id in contents}
+    ids = {item_id for contents in sent_contents for item_id in contents}
     ids |= {
         item_id
         for item_id, revision in runs[0].contents.items()
@@ -79,7 +79,7 @@ def compare_runs(here: Experiment, baseline: Experiment) -> Comparison:
         texts = (
             {str(item_id): _content(json.loads(payload)) for item_id, payload in rows} if revisions else {}
         )
-        runs[index] = replace(run, contents={**run.contents, **texts, **sent[index]})
+        runs[index] = replace(run, contents={**run.contents, **texts, **sent_contents[index]})
     comparison = compare(*runs)
     size = sum(_ITEM_BYTES * scorer.pairs for scorer in comparison.scorers) + _ITEM_BYTES
     _CACHE.put(key, comparison, size)
@@ -166,16 +166,16 @@ def _read_tags(experiment: Experiment, tags: Collection[str]) -> dict[str, froze
     """Return the items' tags, among these, at the version of the dataset that was run."""
     if not tags or experiment.dataset is None:
         return {}
-    named = Q()
+    condition = Q()
     for tag in tags:
-        named |= contains(F("payload_json"), Value(canonical.dump(tag)))
-    rows = Revision.objects.of_version(experiment.dataset, experiment.dataset_version).filter(named)
+        condition |= contains(F("payload_json"), Value(canonical.dump(tag)))
+    rows = Revision.objects.of_version(experiment.dataset, experiment.dataset_version).filter(condition)
     tags_by_item = {}
     for item_id, payload in rows.values_list("item_id", "payload_json"):
         tags_by_item[str(item_id)] = frozenset(tags).intersection(item_tags(json.loads(payload)))
     purged = Cell.objects.filter(experiment=experiment).exclude(item_tags="")
-    for item_id, kept in purged.values_list("item_id", "item_tags"):
-        tags_by_item[str(item_id)] = frozenset(tags).intersection(kept.split("\n"))
+    for item_id, tags_text in purged.values_list("item_id", "item_tags"):
+        tags_by_item[str(item_id)] = frozenset(tags).intersection(tags_text.split("\n"))
     return tags_by_item
 
 
@@ -183,10 +183,10 @@ def _sent_contents(experiment: Experiment) -> dict[str, Hashable]:
     """Return the contents of items that an application sent with its results."""
     if experiment.target_type:
         return {}
-    sent = Q()
+    condition = Q()
     for member in _MEMBERS:
-        sent |= contains(F("detail_json"), Value(f'"{member}"'))
-    rows = Cell.objects.filter(sent, experiment=experiment).with_revisions()
+        condition |= contains(F("detail_json"), Value(f'"{member}"'))
+    rows = Cell.objects.filter(condition, experiment=experiment).with_revisions()
     return {
         str(cell.item_id): _content({member: cell.member(member) for member in _MEMBERS}) for cell in rows
     }
@@ -257,16 +257,16 @@ class SideBySide:
             means.setdefault((experiment_id, item_id), {})[scorer_id] = mean
         cells: dict[UUID, dict[str, Cell]] = {}
         for cell in self._cells().with_revisions().order_by("-attempt"):
-            own = cells.setdefault(cell.item_id, {})
-            if cell.state == CellState.DONE or own.get(cell.experiment_id) is None:
-                own[cell.experiment_id] = cell  # the last one is the first attempt with an output
+            cells_of_item = cells.setdefault(cell.item_id, {})
+            if cell.state == CellState.DONE or cells_of_item.get(cell.experiment_id) is None:
+                cells_of_item[cell.experiment_id] = cell  # the last one is the first attempt with an output
         paired = []
         for item_id in self.item_ids:
-            own = cells[item_id]
-            cell = own.get(self.baseline_id) or own[self.other_id]
+            cells_of_item = cells[item_id]
+            cell = cells_of_item.get(self.baseline_id) or cells_of_item[self.other_id]
             results = {
-                public_id(key): PairedResult(own[key].output, means.get((key, item_id), {}))
-                if key in own
+                public_id(key): PairedResult(cells_of_item[key].output, means.get((key, item_id), {}))
+                if key in cells_of_item
                 else None
                 for key in both
             }

@@ -274,8 +274,8 @@ class Experiment(models.Model):
     @cached_property
     def summary(self) -> Sequence[Summary]:
         """The summary of each scorer: stored once the experiment has ended."""
-        stored: list[Summary] = json.loads(self.summary_json or "[]")
-        return stored if self.summary_json else summarize_scorers(self)
+        summaries: list[Summary] = json.loads(self.summary_json or "[]")
+        return summaries if self.summary_json else summarize_scorers(self)
 
     @property
     def primary_summary(self) -> Summary | None:
@@ -329,16 +329,16 @@ class Experiment(models.Model):
 
     def set(self, changes: Mapping[str, Any]) -> None:
         """Set members that callers set; None clears one."""
-        changed = {**self.settings, **changes}
+        settings = {**self.settings, **changes}
         self.settings_json = canonical.dump(
-            {name: value for name, value in changed.items() if value is not None}
+            {name: value for name, value in settings.items() if value is not None}
         )
         self.__dict__.pop("settings", None)
 
-    def record(self, what: str, by: Caller, **detail: Any) -> None:
+    def record(self, change: str, by: Caller, **detail: Any) -> None:
         """Record an event about it."""
         about = {"experimentId": self.public_id, "name": self.name, **detail}
-        events.record(f"experiment.{what}", by=by, workspace_id=self.workspace_id, **about)
+        events.record(f"experiment.{change}", by=by, workspace_id=self.workspace_id, **about)
 
 
 class ExperimentScorer(models.Model):
@@ -461,10 +461,10 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
     def owners(self) -> list[Owner]:
         """Return the workspaces and queues with due cells that this process may run now."""
         due = self.due().filter(experiment=OuterRef("pk")).values("due_at")[:1]
-        waiting = Experiment.objects.filter(outcome="").annotate(due_at=Subquery(due)).exclude(due_at=None)
+        unfinished = Experiment.objects.filter(outcome="").annotate(due_at=Subquery(due)).exclude(due_at=None)
         owners = [
             (experiment.workspace_id, experiment.queue_id)
-            for experiment in waiting.order_by("due_at", "pk")
+            for experiment in unfinished.order_by("due_at", "pk")
             if PACING.has_room(experiment.provider, experiment.workspace_id)
         ]
         return list(dict.fromkeys(owners))
@@ -699,8 +699,10 @@ def summarize_scorers(experiment: Experiment) -> list[Summary]:
     """
     scores = Score.objects.filter(run_id=experiment.pk, cell__isnull=False).order_by()
     pinned = list(experiment.scorers.values_list("scorer_id", flat=True))
-    others = scores.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
-    return [_summarize_scorer(other, scores.filter(scorer_id=other)) for other in [*pinned, *sorted(others)]]
+    other_ids = scores.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
+    return [
+        _summarize_scorer(other, scores.filter(scorer_id=other)) for other in [*pinned, *sorted(other_ids)]
+    ]
 
 
 def _summarize_scorer(scorer_id: str, scores: QuerySet[Score]) -> Summary:

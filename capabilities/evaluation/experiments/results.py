@@ -84,9 +84,9 @@ def count(experiment: Experiment, cell: Cell, before: Counted, *, spent: Mapping
     Experiment.objects.filter(pk=experiment.pk).update(**values, summary_json="")
 
 
-def count_change(changed: Q) -> None:
+def count_change(condition: Q) -> None:
     """Record a change in the results of experiments that does not affect the counts."""
-    Experiment.objects.filter(changed).update(changes_count=F("changes_count") + 1)
+    Experiment.objects.filter(condition).update(changes_count=F("changes_count") + 1)
 
 
 def recount(experiment: Experiment) -> None:
@@ -145,8 +145,8 @@ def score_cell(
 
 def names_others(cell: Cell, scorer: ExperimentScorer) -> bool:
     """Return whether the item names scorers, and this is none of them."""
-    named = cell.member("scorerIds")
-    return named is not None and scorer.scorer_id not in named
+    scorer_ids = cell.member("scorerIds")
+    return scorer_ids is not None and scorer.scorer_id not in scorer_ids
 
 
 def refuse_cut_output(scorers: Iterable[ExperimentScorer]) -> Iterator[NewScore]:
@@ -213,8 +213,8 @@ def stored_json(output: Any) -> tuple[str, str, bool]:
     if len(data) <= MAX_STORED_OUTPUT:
         return text, digest, False
     whole = output if isinstance(output, str) else text
-    kept = whole.encode()[:MAX_STORED_OUTPUT].decode(errors="ignore")
-    return canonical.dump(whole[: boundary_before(whole, len(kept))]), digest, True
+    beginning = whole.encode()[:MAX_STORED_OUTPUT].decode(errors="ignore")
+    return canonical.dump(whole[: boundary_before(whole, len(beginning))]), digest, True
 
 
 RESULT: Final = (
@@ -330,8 +330,8 @@ def refuse_if_counted(
 ) -> None:
     """Raise `InUse` if results of an experiment, or scores of one of these scorers, are evidence."""
     for counting in _counting:
-        counted = set(counting(experiment))
-        if counted if scorer_ids is None else counted & set(scorer_ids):
+        counted_ids = set(counting(experiment))
+        if counted_ids if scorer_ids is None else counted_ids & set(scorer_ids):
             raise InUse(message, dependents=[], hidden_count=0)
 
 
@@ -415,26 +415,26 @@ def _batches(rows: CellQuerySet) -> Iterator[list[int]]:
     return (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
 
 
-def _require_all(some: Sequence[int], read: Sequence[T]) -> Sequence[T]:
+def _require_all(keys: Sequence[int], read: Sequence[T]) -> Sequence[T]:
     """Return the rows that were read; raises `NotFound` if a cell was deleted."""
     give_back()  # while the reader takes them
-    if len(read) < len(some):
+    if len(read) < len(keys):
         raise NotFound
     return read
 
 
 def _dump_results(experiment: Experiment) -> Iterator[Result]:
-    for some in _batches(Cell.objects.over().filter(experiment=experiment)):
-        rows = Cell.objects.filter(pk__in=some).with_revisions().prefetch_related("scores")
-        yield from map(ResultAnswer.dump, _require_all(some, list(rows.order_by("pk"))))
+    for batch in _batches(Cell.objects.over().filter(experiment=experiment)):
+        rows = Cell.objects.filter(pk__in=batch).with_revisions().prefetch_related("scores")
+        yield from map(ResultAnswer.dump, _require_all(batch, list(rows.order_by("pk"))))
 
 
 def _write_csv(experiment: Experiment) -> Iterator[str]:
     """Yield a row for each result, with columns for each scorer."""
     pinned = list(experiment.scorers.values_list("scorer_id", flat=True))
-    own = Score.objects.filter(cell__experiment=experiment).order_by()
-    others = own.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
-    scorers = [*pinned, *sorted(others)]
+    own_scores = Score.objects.filter(cell__experiment=experiment).order_by()
+    other_ids = own_scores.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
+    scorers = [*pinned, *sorted(other_ids)]
     header = [*_COLUMNS, *(f"{member}.{scorer}" for scorer in scorers for member in _OF_SCORER)]
 
     def cells(result: Result) -> Iterator[str]:
@@ -476,14 +476,14 @@ def _write_junit(experiment: Experiment) -> Iterator[str]:
 
 def _iter_verdicts(experiment: Experiment, primary: str | None) -> Iterator[tuple[Any, Sequence[Any]]]:
     """Yield the columns that determine the verdict of each finished cell, and those of its scores."""
-    said = Score.objects.all() if primary is None else Score.objects.filter(scorer_id=primary)
-    for some in _batches(Cell.objects.filter(experiment=experiment).exclude(state=CellState.QUEUED)):
+    score_rows = Score.objects.all() if primary is None else Score.objects.filter(scorer_id=primary)
+    for batch in _batches(Cell.objects.filter(experiment=experiment).exclude(state=CellState.QUEUED)):
         scores: dict[int, list[Any]] = {}
-        rows = said.filter(cell__in=some).order_by("-created_at", "pk")
+        rows = score_rows.filter(cell__in=batch).order_by("-created_at", "pk")
         for verdict in rows.values_list("cell_id", *_OF_VERDICT, named=True):
             scores.setdefault(verdict.cell_id, []).append(verdict)
-        cells = Cell.objects.filter(pk__in=some).order_by("pk").values_list("pk", *_OF_CASE, named=True)
-        for cell in _require_all(some, list(cells)):
+        cells = Cell.objects.filter(pk__in=batch).order_by("pk").values_list("pk", *_OF_CASE, named=True)
+        for cell in _require_all(batch, list(cells)):
             yield cell, scores.get(cell.pk, ())
 
 

@@ -71,10 +71,10 @@ class Mocks:
         """Return the output of the first unused mock that fits, or `LIVE`; raises `ToolNotMocked`."""
         with self._lock:
             called = {"toolName": tool, "args": dict(args)}
-            own = [index for index, mock in enumerate(self._mocks) if mock["toolName"] == tool]
+            indexes = [index for index, mock in enumerate(self._mocks) if mock["toolName"] == tool]
             fitting = [
                 index
-                for index in own
+                for index in indexes
                 if self._mocks[index].get("matchArgs") == "ignore"
                 or canonical.same(self._mocks[index]["args"], dict(args))
             ]
@@ -83,10 +83,10 @@ class Mocks:
             if index is not None:
                 self._served.append({"mockIndex": index, **called})
                 return self._mocks[index]["output"]
-            if not own and self._policy != DENY:
+            if not indexes and self._policy != DENY:
                 self._live.append(called)
                 return LIVE
-            reason = "EXHAUSTED" if fitting else "MISMATCH" if own else "NOT_DECLARED"
+            reason = "EXHAUSTED" if fitting else "MISMATCH" if indexes else "NOT_DECLARED"
             self._failure = self._failure or {"code": f"TOOL_MOCK_{reason}", **called}
             raise ToolNotMocked(f"The tool {tool!r} was called, and no mock of the item answers it.")
 
@@ -209,32 +209,39 @@ def _without_nothing(**members: Any) -> dict[str, Any]:
 
 def _scorer(experiment: Experiment, cell: Cell) -> results.Answer:
     """Return the scorer's outcome for the answer in an item's input, as its `try` does."""
-    given = cell.member("input")
-    if not isinstance(given, Mapping) or "output" not in given:
+    item_input = cell.member("input")
+    if not isinstance(item_input, Mapping) or "output" not in item_input:
         message = "The input of an item for a scorer is an object with an output and, optionally, an input."
         return results.Answer(error=Problem("invalid_input", message))
     attempt = Attempt(
-        input=given.get("input"),
-        output=given["output"],
-        ground_truth=given.get("groundTruth", MISSING),
+        input=item_input.get("input"),
+        output=item_input["output"],
+        ground_truth=item_input.get("groundTruth", MISSING),
         metadata=cell.member("metadata") or {},
-        tool_calls=given.get("toolCalls"),
+        tool_calls=item_input.get("toolCalls"),
     )
     give_back()
-    said = score(
+    outcome = score(
         experiment.pinned_target["config"],
         attempt,
         get_framework().scorers,
         experiment.pinned_target["instructions"],
     )
-    answer = results.Answer(input_tokens=said.input_tokens, output_tokens=said.output_tokens, cost=said.cost)
-    if said.error is not None:
-        answer = replace(answer, error=said.error)
-        if said.passing is not None:
-            raise TryAgain(answer, said.passing)
+    answer = results.Answer(
+        input_tokens=outcome.input_tokens, output_tokens=outcome.output_tokens, cost=outcome.cost
+    )
+    if outcome.error is not None:
+        answer = replace(answer, error=outcome.error)
+        if outcome.passing is not None:
+            raise TryAgain(answer, outcome.passing)
         return answer
-    unscored = None if said.not_scorable is None else {"reason": said.not_scorable.reason}
-    output = {"score": said.score, "passed": said.passed, "label": said.label, "reason": said.reason}
+    unscored = None if outcome.not_scorable is None else {"reason": outcome.not_scorable.reason}
+    output = {
+        "score": outcome.score,
+        "passed": outcome.passed,
+        "label": outcome.label,
+        "reason": outcome.reason,
+    }
     return replace(answer, output={**output, "notScorable": unscored})
 
 
@@ -287,9 +294,9 @@ def stop_cancelled() -> None:
         running = dict(_running)
     if not running:
         return
-    held = set(Cell.objects.filter(pk__in=running).exclude(leased_by="").values_list("pk", flat=True))
+    still_leased = set(Cell.objects.filter(pk__in=running).exclude(leased_by="").values_list("pk", flat=True))
     for pk, stop in running.items():
-        if pk not in held:
+        if pk not in still_leased:
             stop.stop()
 
 
@@ -372,8 +379,8 @@ def stored_answer(cell: Cell) -> results.Answer | None:
 
 def missing_scorers(experiment: Experiment, cell: Cell) -> list[ExperimentScorer]:
     """Return the scorers that have not scored a cell yet, or have failed."""
-    known = set(cell.scores.filter(error_code="").values_list("scorer_id", flat=True))
-    return [scorer for scorer in experiment.scorers.all() if scorer.scorer_id not in known]
+    scored_ids = set(cell.scores.filter(error_code="").values_list("scorer_id", flat=True))
+    return [scorer for scorer in experiment.scorers.all() if scorer.scorer_id not in scored_ids]
 
 
 def _score_or_postpone(
@@ -485,10 +492,10 @@ def remove_old() -> None:
     before = timezone.now() - datetime.timedelta(days=settings.EDITOR_KEEP_RESULTS)
     old = Cell.objects.over().filter(ended_at__lt=before).exclude(output_json="")
     old = old.exclude(experiment__in=results.needed_experiments())
-    while some := list(old.order_by("ended_at").values_list("pk", flat=True)[:AT_ONCE]):
-        Score.objects.filter(cell__in=some).update(reason="", more_json="")
-        Cell.objects.filter(pk__in=some).update(**EMPTY)
-        results.count_change(Q(pk__in=Cell.objects.filter(pk__in=some).values("experiment")))
+    while batch := list(old.order_by("ended_at").values_list("pk", flat=True)[:AT_ONCE]):
+        Score.objects.filter(cell__in=batch).update(reason="", more_json="")
+        Cell.objects.filter(pk__in=batch).update(**EMPTY)
+        results.count_change(Q(pk__in=Cell.objects.filter(pk__in=batch).values("experiment")))
 
 
 JOBS: Final = (

@@ -137,7 +137,7 @@ class ExperimentScore(RequestSchema):
 
 def or_null(attribute: str) -> Source:
     """Return the source of a member that is null instead of empty."""
-    return Source(lambda one: getattr(one, attribute) or None)
+    return Source(lambda instance: getattr(instance, attribute) or None)
 
 
 def _setting(member: str) -> Source:
@@ -295,11 +295,11 @@ class ExperimentPage(ResponseSchema):
 class ReviewCount(ResponseSchema):
     """The number of results of an experiment under review."""
 
-    experiment_id: Annotated[str, Source(lambda one: one["experimentId"])]
-    total: Annotated[int, Source(lambda one: one["total"])]
-    needs_review: Annotated[int, Source(lambda one: one["needsReview"])]
-    reviewed: Annotated[int, Source(lambda one: one["reviewed"])]
-    complete: Annotated[int, Source(lambda one: one["complete"])]
+    experiment_id: Annotated[str, Source(lambda row: row["experimentId"])]
+    total: Annotated[int, Source(lambda row: row["total"])]
+    needs_review: Annotated[int, Source(lambda row: row["needsReview"])]
+    reviewed: Annotated[int, Source(lambda row: row["reviewed"])]
+    complete: Annotated[int, Source(lambda row: row["complete"])]
 
 
 class ReviewSummary(ResponseSchema):
@@ -312,16 +312,16 @@ Id = Annotated[NotBlank, Field(max_length=MAX_ID)]
 MAX_ENTITY_TYPE: Final = 32
 
 
-def error_dict(one: Any) -> dict[str, str] | None:
+def error_dict(row: Any) -> dict[str, str] | None:
     """Return the error of a score or a cell, or None."""
-    return {"code": one.error_code, "message": one.error_message} if one.error_code else None
+    return {"code": row.error_code, "message": row.error_message} if row.error_code else None
 
 
 class ProblemOfScore(ResponseSchema):
     """Why a scorer failed."""
 
-    code: Annotated[str, Source(lambda one: one["code"])]
-    message: Annotated[str, Source(lambda one: one["message"])]
+    code: Annotated[str, Source(lambda error: error["code"])]
+    message: Annotated[str, Source(lambda error: error["message"])]
 
 
 class ReasonNotScorable(ResponseSchema):
@@ -530,7 +530,7 @@ class ResultScore(ResponseSchema):
 
     scorer_id: str
     scorer_version_id: Annotated[str | None, or_null("version_id")]
-    scorer_name: Annotated[str, Source(lambda one: one.more.get("scorerName") or one.scorer_id)]
+    scorer_name: Annotated[str, Source(lambda score: score.more.get("scorerName") or score.scorer_id)]
     score: Annotated[float | None, Source("value")]
     passed: bool | None
     label: Annotated[str | None, or_null("label")]
@@ -542,7 +542,7 @@ class ResultScore(ResponseSchema):
 class ResultProblem(ProblemOfScore):
     """Why an item failed."""
 
-    stack: Annotated[str | None, Source(lambda one: one.get("stack"))]
+    stack: Annotated[str | None, Source(lambda error: error.get("stack"))]
 
 
 def _member(name: str) -> Source:
@@ -733,8 +733,8 @@ class ItemBesideAnswer(ResponseSchema):
 class SideBySideAnswer(ResponseSchema):
     """The outputs and scores of two experiments, item by item."""
 
-    baseline_id: Annotated[str, Source(lambda found: public_id(found.baseline_id))]
+    baseline_id: Annotated[str, Source(lambda comparison: public_id(comparison.baseline_id))]
     version_mismatch: Annotated[
         bool, Field(description="Whether they are over different versions of the dataset.")
     ]
-    items: Annotated[list[ItemBesideAnswer], Source(lambda found: found.items())]
+    items: Annotated[list[ItemBesideAnswer], Source(lambda comparison: comparison.items())]

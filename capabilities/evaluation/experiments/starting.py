@@ -62,7 +62,7 @@ def add_cells(
     and the time do not matter. Copying within the database takes a second for 50,000 cells.
     """
     first = experiments[0]
-    stored = connection.ops.adapt_datetimefield_value(now)
+    stored_now = connection.ops.adapt_datetimefield_value(now)
     blank = Cell()
     constants = {
         str(field.column): field.get_db_prep_save(getattr(blank, field.attname), connection)
@@ -91,7 +91,7 @@ def add_cells(
             cursor.execute(
                 statement,
                 [
-                    *[attempt, stored if is_due else None, stored],
+                    *[attempt, stored_now if is_due else None, stored_now],
                     *constants.values(),
                     *[experiment.pk for experiment in experiments],
                     *[dataset, first.dataset_version, first.dataset_version],
@@ -125,49 +125,49 @@ class Target:
     """The text of a judge's prompt block, or of an agent without a context."""
 
 
-def pin_target(editor: Editor, given: Mapping[str, Any], by: Caller) -> Target:
+def pin_target(editor: Editor, fields: Mapping[str, Any], by: Caller) -> Target:
     """Return the target that the members of a request name, in the version that they select.
 
     Raises `Invalid` for an incomplete target and for a version selected twice, `NotFound` and `Forbidden` for
     a target that the caller may not run.
     """
-    target_type, target_id = given.get("targetType"), given.get("targetId")
+    target_type, target_id = fields.get("targetType"), fields.get("targetId")
     if (target_type is None) != (target_id is None):
         name = "targetId" if target_id is None else "targetType"
         raise Invalid.field(name, Message("is required: a target has a type and an id"))
     if target_type is None:
-        extra = [name for name in SELECTING if name in given]
+        extra = [name for name in SELECTING if name in fields]
         if extra:
             raise Invalid([Issue(name, Message("is of use only with a target")) for name in extra])
         return Target(type=TargetType.NONE)
-    selected = select_version(given, str(target_id))
+    selected = select_version(fields, str(target_id))
     if target_type == TargetType.SCORER:
         return _scorer(editor, str(target_id), selected, by)
     return _agent(editor, str(target_id), selected, by)
 
 
-def select_version(given: Mapping[str, Any], target_id: str) -> Selector | Mapping[str, Any]:
+def select_version(fields: Mapping[str, Any], target_id: str) -> Selector | Mapping[str, Any]:
     """Return the selected version of the target, by default the published one; or a lock."""
-    named = [name for name in SELECTING if given.get(name)]
-    if len(named) > 1:
-        raise Invalid([Issue(name, Message("the version is selected more than once")) for name in named])
-    if not named:
+    selectors = [name for name in SELECTING if fields.get(name)]
+    if len(selectors) > 1:
+        raise Invalid([Issue(name, Message("the version is selected more than once")) for name in selectors])
+    if not selectors:
         return PUBLISHED
-    [name] = named
+    [name] = selectors
     if name == "lock":
-        lock: Mapping[str, Any] = given["lock"]
+        lock: Mapping[str, Any] = fields["lock"]
         return lock
     if name == "agentVersion":
-        return Selector(version_id=given[name])
+        return Selector(version_id=fields[name])
     if name == "release":
-        return Selector.read({"release": given[name]}, "release")
+        return Selector.read({"release": fields[name]}, "release")
     if name == "versions":
-        agents = given[name].get("agents", {})
-        if given[name].keys() - {"agents"} or agents.keys() - {target_id}:
+        agents = fields[name].get("agents", {})
+        if fields[name].keys() - {"agents"} or agents.keys() - {target_id}:
             message = Message("only the target's own version can be selected here: send a lock for others")
             raise Invalid.field("versions", message)
         return Selector.read(agents[target_id], f"versions.agents.{target_id}") if agents else PUBLISHED
-    return Selector.read(given[name], "selector")
+    return Selector.read(fields[name], "selector")
 
 
 def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any], by: Caller) -> Target:
@@ -179,9 +179,9 @@ def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any]
             raise Invalid.field("lock", Message("is not a lock"))
         if agent_id not in editor.open_lock(SentLock.parse(lock, "lock")).agents:
             raise Invalid.field("lock", Message("does not contain the agent {id!r}", id=agent_id))
-    sent = SentLock.parse(lock, "lock")
-    opened = editor.open_lock(sent)
-    served = editor.serve_locked(agent_id, opened, context={}, by=by, as_part=False, is_called=True)
+    sent_lock = SentLock.parse(lock, "lock")
+    opened = editor.open_lock(sent_lock)
+    agent = editor.serve_locked(agent_id, opened, context={}, by=by, as_part=False, is_called=True)
     version_id = opened.agents[agent_id].version_id or ""
     scorer_ids: Sequence[str] = ()
     if version_id:
@@ -192,10 +192,10 @@ def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any]
         id=agent_id,
         version_id=version_id,
         lock=lock,
-        provider=str((served.model or {}).get("provider", "")),
-        model=served.model,
+        provider=str((agent.model or {}).get("provider", "")),
+        model=agent.model,
         scorer_ids=scorer_ids,
-        instructions=served.instructions,
+        instructions=agent.instructions,
     )
 
 
@@ -217,25 +217,25 @@ def _scorer(editor: Editor, scorer_id: str, selected: Selector | Mapping[str, An
 
 
 def pin_scorers(
-    editor: Editor, given: Mapping[str, Any], dataset: Dataset, target: Target, by: Caller
+    editor: Editor, fields: Mapping[str, Any], dataset: Dataset, target: Target, by: Caller
 ) -> list[ExperimentScorer]:
     """Return the scorers of a new experiment, in the versions that are published now.
 
     They are those of the request, or else of the dataset, or else of the agent. Raises `Invalid` naming
     scorers that do not exist for the caller.
     """
-    if "scorerIds" in given and given["scorerIds"] is not None:
-        named = given["scorerIds"]
-        if named and target.type == TargetType.NONE:
+    if "scorerIds" in fields and fields["scorerIds"] is not None:
+        scorer_ids = fields["scorerIds"]
+        if scorer_ids and target.type == TargetType.NONE:
             raise Invalid.field("scorerIds", Message("is of use only with a target"))
     else:
-        named = dataset.settings.get("scorerIds")
-        if named is None:
+        scorer_ids = dataset.settings.get("scorerIds")
+        if scorer_ids is None:
             readable = editor.collection(SCORER).list(by=by)
-            named = [key for key in target.scorer_ids if readable.filter(pk=key).exists()]
-    scorers = pin_named_scorers(editor, named, "scorerIds", by)
+            scorer_ids = [key for key in target.scorer_ids if readable.filter(pk=key).exists()]
+    scorers = pin_named_scorers(editor, scorer_ids, "scorerIds", by)
     ids = [scorer.scorer_id for scorer in scorers]
-    primary = given.get("primaryScorer") or (ids[0] if ids else None)
+    primary = fields.get("primaryScorer") or (ids[0] if ids else None)
     if primary is not None and primary not in ids:
         raise Invalid.field("primaryScorer", Message("is not one of the scorers of this experiment"))
     for position, scorer in enumerate(scorers):
@@ -243,10 +243,12 @@ def pin_scorers(
     return scorers
 
 
-def pin_named_scorers(editor: Editor, named: Sequence[Any], place: str, by: Caller) -> list[ExperimentScorer]:
+def pin_named_scorers(
+    editor: Editor, scorer_ids: Sequence[Any], place: str, by: Caller
+) -> list[ExperimentScorer]:
     """Return scorers by their ids, or by ids with versions; raises `Invalid` below this place."""
     scorers: list[ExperimentScorer] = []
-    for index, name in enumerate(named):
+    for index, name in enumerate(scorer_ids):
         scorer_id, version_id = (name, None) if isinstance(name, str) else (name["id"], name.get("versionId"))
         selector = PUBLISHED if version_id is None else Selector(version_id=version_id)
         try:
@@ -300,47 +302,49 @@ class Plan:
 
 
 @retry_on_conflict
-def start(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION) -> Started:
+def start(
+    experiments: Verbs, dataset_id: str, fields: Mapping[str, Any], *, by: Who = APPLICATION
+) -> Started:
     """Start an experiment over a dataset, and its `baseline` unless that is an existing experiment.
 
-    `given` are the members of the request. Raises `NotFound`, `Forbidden` without the right to save,
+    `fields` are the members of the request. Raises `NotFound`, `Forbidden` without the right to save,
     `Invalid`, and `Conflict` for an id that another experiment has.
     """
     caller = caller_of(by)
     try:
-        return _start_once(experiments, dataset_id, given, caller)
+        return _start_once(experiments, dataset_id, fields, caller)
     except IntegrityError:  # another request has taken the id meanwhile
-        return _start_once(experiments, dataset_id, given, caller)
+        return _start_once(experiments, dataset_id, fields, caller)
 
 
-def _start_once(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], caller: Caller) -> Started:
-    known = known_by_id(dataset_id, given, caller)
-    if known is not None:
-        return Started(experiment=known, is_new=False)
-    plan = plan_experiment(experiments, dataset_id, given, by=caller)
+def _start_once(experiments: Verbs, dataset_id: str, fields: Mapping[str, Any], caller: Caller) -> Started:
+    existing = known_by_id(dataset_id, fields, caller)
+    if existing is not None:
+        return Started(experiment=existing, is_new=False)
+    plan = plan_experiment(experiments, dataset_id, fields, by=caller)
     with events.transaction():
-        made = _store_experiment(plan, given, caller)
-        made.record("started", caller, datasetId=str(plan.dataset.pk), cells=made.cells_count)
-    return Started(experiment=made)
+        experiment = _store_experiment(plan, fields, caller)
+        experiment.record("started", caller, datasetId=str(plan.dataset.pk), cells=experiment.cells_count)
+    return Started(experiment=experiment)
 
 
 def plan_experiment(
-    experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION
+    experiments: Verbs, dataset_id: str, fields: Mapping[str, Any], *, by: Who = APPLICATION
 ) -> Plan:
     """Check a request for an experiment, and pin everything; raises as `start` does."""
     caller, editor = caller_of(by), experiments.editor
     dataset = find_dataset(dataset_id, by=caller, right=Right.SAVE)
-    version = dataset_version(dataset, given.get("version"))
+    version = dataset_version(dataset, fields.get("version"))
     items = Revision.objects.of_version(dataset, version.version).count()
     if not items:
         raise Invalid.field("datasetId", Message("has no items in this version"), code="no_items")
-    target = pin_target(editor, given, caller)
-    if target.type == TargetType.NONE and given.get("start", True):
+    target = pin_target(editor, fields, caller)
+    if target.type == TargetType.NONE and fields.get("start", True):
         message = Message("is required; without a target, send start: false and the results")
         raise Invalid.field("targetType", message)
-    scorers = pin_scorers(editor, given, dataset, target, caller)
-    refuse_too_much(items, given.get("attempts", 1), len(scorers))
-    baseline = _baseline(experiments, given, dataset, target, caller)
+    scorers = pin_scorers(editor, fields, dataset, target, caller)
+    refuse_too_much(items, fields.get("attempts", 1), len(scorers))
+    baseline = _baseline(experiments, fields, dataset, target, caller)
     return Plan(
         dataset=dataset, version=version, target=target, scorers=scorers, items=items, baseline=baseline
     )
@@ -357,40 +361,40 @@ def refuse_too_much(items: int, attempts: int, scorers: int) -> None:
 
 def dataset_version(dataset: Dataset, number: int | None) -> DatasetVersion:
     """Return a version of a dataset, by default the current one; raises `Invalid`."""
-    wanted = dataset.version if number is None else number
-    version = DatasetVersion.objects.filter(dataset=dataset, version=wanted).first()
+    version_number = dataset.version if number is None else number
+    version = DatasetVersion.objects.filter(dataset=dataset, version=version_number).first()
     if version is None:
         message = Message("the dataset has no items yet") if number is None else Message("does not exist")
         raise Invalid.field("datasetId" if number is None else "version", message, code="no_items")
     return version
 
 
-def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experiment | None:
+def known_by_id(dataset_id: str, fields: Mapping[str, Any], by: Caller) -> Experiment | None:
     """Return the existing experiment with the id of a request, if it is the same.
 
     Ids are unique in a dataset, and among the experiments that the caller may read. Raises `Conflict` if
     another experiment has it.
     """
-    if "id" not in given:
+    if "id" not in fields:
         return None
-    if given.get("start", True):
+    if fields.get("start", True):
         raise Invalid.field("id", Message("can be chosen only with start: false"))
-    problem = ids.problem(given["id"], _TAKEN)
-    if problem is None and "/" in given["id"]:
+    problem = ids.problem(fields["id"], _TAKEN)
+    if problem is None and "/" in fields["id"]:
         problem = Message("must not contain a slash")
-    if problem is None and len(ids.encode(given["id"])) > MAX_CHOSEN_ID:
+    if problem is None and len(ids.encode(fields["id"])) > MAX_CHOSEN_ID:
         problem = Message("must have 1 to {limit} bytes once percent-encoded", limit=MAX_CHOSEN_ID)
     if problem is not None:
         raise Invalid.field("id", problem)
     dataset = find_dataset(dataset_id, by=by, right=Right.SAVE)
-    experiment = Experiment.objects.in_dataset(dataset.pk, given["id"]).first()
-    if experiment is None and not Experiment.objects.readable_by(by).keys_of(given["id"]):
+    experiment = Experiment.objects.in_dataset(dataset.pk, fields["id"]).first()
+    if experiment is None and not Experiment.objects.readable_by(by).keys_of(fields["id"]):
         return None  # unreadable experiments do not count
     same = (
         experiment is not None
         and Experiment.objects.readable_by(by).filter(pk=experiment.pk).exists()
-        and experiment.target_type == given.get("targetType", "")
-        and experiment.target_id == given.get("targetId", "")
+        and experiment.target_type == fields.get("targetType", "")
+        and experiment.target_id == fields.get("targetId", "")
     )
     if not same:
         raise Conflict(Message("There is another experiment with this id."), code="id_taken")
@@ -398,57 +402,57 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
 
 
 def _baseline(
-    experiments: Verbs, given: Mapping[str, Any], dataset: Dataset, target: Target, by: Caller
+    experiments: Verbs, fields: Mapping[str, Any], dataset: Dataset, target: Target, by: Caller
 ) -> Target | Experiment | None:
-    wanted = given.get("baseline")
-    if wanted is None:
+    baseline = fields.get("baseline")
+    if baseline is None:
         return None
-    experiment = Experiment.objects.readable_by(by).in_dataset(dataset.pk, wanted).first()
+    experiment = Experiment.objects.readable_by(by).in_dataset(dataset.pk, baseline).first()
     if experiment is not None:
         return experiment
     if target.type == TargetType.NONE:
         raise Invalid.field("baseline", Message("must be an experiment of this dataset"))
-    named = {name: given[name] for name in ("targetType", "targetId")}
-    if wanted != PUBLISHED_BASELINE:
-        named["selector"] = {"versionId": wanted}
+    target_fields = {name: fields[name] for name in ("targetType", "targetId")}
+    if baseline != PUBLISHED_BASELINE:
+        target_fields["selector"] = {"versionId": baseline}
     try:
-        return pin_target(experiments.editor, named, by)
+        return pin_target(experiments.editor, target_fields, by)
     except NotFound:
         message = Message("must be 'published', a version of the target, or an experiment of this dataset")
         raise Invalid.field("baseline", message) from None
 
 
-def _store_experiment(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
-    candidate = _row(plan, given, plan.target, by)
-    candidate.pk = given.get("id") or str(uuid4())
-    taken = Experiment.objects.filter(pk=candidate.pk).only("dataset").first()
-    if taken is not None and taken.dataset_id == plan.dataset.pk:
+def _store_experiment(plan: Plan, fields: Mapping[str, Any], by: Caller) -> Experiment:
+    candidate = _row(plan, fields, plan.target, by)
+    candidate.pk = fields.get("id") or str(uuid4())
+    same_id = Experiment.objects.filter(pk=candidate.pk).only("dataset").first()
+    if same_id is not None and same_id.dataset_id == plan.dataset.pk:
         raise IntegrityError
-    if taken is not None:
+    if same_id is not None:
         candidate.pk = key_in(plan.dataset.pk, candidate.pk)
     candidate.queue_id = candidate.pk
-    made = [candidate]
+    experiments = [candidate]
     if isinstance(plan.baseline, Experiment):
         candidate.pair_of = plan.baseline
     elif plan.baseline is not None:
-        baseline = _row(plan, given, plan.baseline, by)
+        baseline = _row(plan, fields, plan.baseline, by)
         baseline.pk, baseline.queue_id = str(uuid4()), candidate.pk
         baseline.save(force_insert=True)
         candidate.pair_of = baseline
-        made.append(baseline)
+        experiments.append(baseline)
     candidate.save(force_insert=True)
     names = ("scorer_id", "version_id", "config_json", "instructions", "is_primary", "position")
-    for experiment in made:
+    for experiment in experiments:
         ExperimentScorer.objects.bulk_create(
             ExperimentScorer(experiment=experiment, **{name: getattr(scorer, name) for name in names})
             for scorer in plan.scorers
         )
-    add_cells(made, range(candidate.attempts), now=candidate.created_at, is_due=candidate.is_started)
+    add_cells(experiments, range(candidate.attempts), now=candidate.created_at, is_due=candidate.is_started)
     return candidate
 
 
-def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Experiment:
-    grouping, attempts = given.get("grouping", {}), given.get("attempts", 1)
+def _row(plan: Plan, fields: Mapping[str, Any], target: Target, by: Caller) -> Experiment:
+    grouping, attempts = fields.get("grouping", {}), fields.get("attempts", 1)
     now = timezone.now()
     row = Experiment(
         target_type=target.type,
@@ -459,10 +463,12 @@ def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Ex
         dataset=plan.dataset,
         dataset_version=plan.version.version,
         dataset_digest=plan.version.digest,
-        is_started=given.get("start", True),
+        is_started=fields.get("start", True),
         attempts=attempts,
-        name=given.get("name") or "",
-        settings_json=canonical.dump({name: given[name] for name in SETTINGS if given.get(name) is not None}),
+        name=fields.get("name") or "",
+        settings_json=canonical.dump(
+            {name: fields[name] for name in SETTINGS if fields.get(name) is not None}
+        ),
         experiment_set_id=grouping.get("experimentSetId", ""),
         comparison_id=grouping.get("comparisonId", ""),
         variant_id=grouping.get("variantId", ""),
@@ -474,7 +480,7 @@ def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Ex
         key_prefix=by.key_prefix or "",
         created_at=now,
         updated_at=now,
-        started_at=None if given.get("start", True) else now,
+        started_at=None if fields.get("start", True) else now,
     )
     validate(row, ["name"])
     if target.lock is not None:
@@ -520,15 +526,15 @@ class Estimate:
 
 
 def estimate(
-    experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION
+    experiments: Verbs, dataset_id: str, fields: Mapping[str, Any], *, by: Who = APPLICATION
 ) -> Estimate:
     """Return the estimate for an experiment of these members; raises as `start` does.
 
     Tokens are estimated from the length of the texts. Those of answers come from the target's earlier answers
     to items of the dataset or, without any, from the ground truths.
     """
-    known_by_id(dataset_id, given, caller_of(by))
-    return estimate_plan(plan_experiment(experiments, dataset_id, given, by=by), given.get("attempts", 1))
+    known_by_id(dataset_id, fields, caller_of(by))
+    return estimate_plan(plan_experiment(experiments, dataset_id, fields, by=by), fields.get("attempts", 1))
 
 
 def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Estimate:
@@ -552,7 +558,7 @@ def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Es
         ):
             message = "The judge is the model that it judges."
             problems.append(PlanProblem("self_judge", message, scorer.scorer_id))
-    found = Estimate(
+    result = Estimate(
         cells=cells,
         not_scorable=dict.fromkeys((scorer.scorer_id for scorer in plan.scorers), 0),
         problems=problems,
@@ -569,61 +575,64 @@ def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Es
     rows = Revision.objects.of_version(plan.dataset, plan.version.version).order_by("pk")
     for revision in rows[:read].iterator(chunk_size=_AT_ONCE):
         cell = Cell(revision=revision)
-        judges = [scorer for scorer in _able(plan.scorers, cell, found) if scorer.config["type"] == JUDGE]
+        judges = [scorer for scorer in _able(plan.scorers, cell, result) if scorer.config["type"] == JUDGE]
         if plan.target.type != TargetType.NONE:
             _add_characters(characters, plan, cell, judges, usual["tokens"])
     editor = get_editor()
-    catalog, known = editor.providers(), Prices(editor.prices())
-    for (provider, name), asked in characters.items():
-        tokens = [round(number * cells / read / CHARACTERS) for number in asked]
-        found.input_tokens += tokens[0]
-        found.output_tokens += tokens[1]
+    catalog, prices = editor.providers(), Prices(editor.prices())
+    for (provider, name), counts in characters.items():
+        tokens = [round(number * cells / read / CHARACTERS) for number in counts]
+        result.input_tokens += tokens[0]
+        result.output_tokens += tokens[1]
         model = PricedModel.of({"provider": provider, "name": name}, catalog)
-        found.cost = plus(found.cost, known.of_tokens(model, *tokens))
+        result.cost = plus(result.cost, prices.of_tokens(model, *tokens))
     if usual["milliseconds"] is not None:
-        found.seconds = usual["milliseconds"] * cells / settings.EDITOR_EVALUATION_CONCURRENCY / 1000
-    return found
+        result.seconds = usual["milliseconds"] * cells / settings.EDITOR_EVALUATION_CONCURRENCY / 1000
+    return result
 
 
-def _able(scorers: Sequence[ExperimentScorer], cell: Cell, found: Estimate) -> Iterator[ExperimentScorer]:
+def _able(scorers: Sequence[ExperimentScorer], cell: Cell, result: Estimate) -> Iterator[ExperimentScorer]:
     """Yield the scorers that can score some answer to an item, and count the item for the others."""
     attempt = replace(attempt_at(cell, ""), tool_calls=(), tokens=0)
     for scorer in scorers:
         if names_others(cell, scorer) or cannot_score(scorer.config, attempt):
-            found.not_scorable[scorer.scorer_id] += 1
+            result.not_scorable[scorer.scorer_id] += 1
         else:
             yield scorer
 
 
 def _add_characters(
-    found: Mapping[tuple[str, str], list[int]],
+    characters: Mapping[tuple[str, str], list[int]],
     plan: Plan,
     cell: Cell,
     judges: Sequence[ExperimentScorer],
     usual: float | None,
 ) -> None:
     """Add the characters of an item in one attempt, by provider and model: of requests and of answers."""
-    asked, truth = len(to_text(cell.member("input"))), cell.member("groundTruth")
+    input_length, truth = len(to_text(cell.member("input"))), cell.member("groundTruth")
     expected = 0 if truth is None else len(to_text(truth))
-    answered = round(expected if usual is None else usual * CHARACTERS)
+    answer_length = round(expected if usual is None else usual * CHARACTERS)
     is_agent, config = plan.target.type == TargetType.AGENT, plan.target.config or {}
     if is_agent or config.get("type") == JUDGE:
         _add(
-            found,
+            characters,
             plan.target.model if is_agent else config.get("model"),
-            len(plan.target.instructions or "") + asked,
-            answered,
+            len(plan.target.instructions or "") + input_length,
+            answer_length,
         )
     for judge in judges:
         rubric = judge.config.get("instructions", "") if judge.instructions is None else judge.instructions
-        sent = len(rubric) + asked + answered + expected
-        _add(found, judge.config.get("model"), sent, VERDICT_TOKENS * CHARACTERS)
+        request_length = len(rubric) + input_length + answer_length + expected
+        _add(characters, judge.config.get("model"), request_length, VERDICT_TOKENS * CHARACTERS)
 
 
 def _add(
-    found: Mapping[tuple[str, str], list[int]], model: Mapping[str, Any] | None, sent: int, answered: int
+    characters: Mapping[tuple[str, str], list[int]],
+    model: Mapping[str, Any] | None,
+    request_length: int,
+    answer_length: int,
 ) -> None:
-    named = model or {}
-    numbers = found[str(named.get("provider", "")), str(named.get("name", ""))]
-    numbers[0] += sent
-    numbers[1] += answered
+    model_fields = model or {}
+    numbers = characters[str(model_fields.get("provider", "")), str(model_fields.get("name", ""))]
+    numbers[0] += request_length
+    numbers[1] += answer_length

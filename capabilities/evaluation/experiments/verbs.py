@@ -65,14 +65,14 @@ FILTERS: Final = (
 
 
 def list_experiments(
-    given: Mapping[str, Any] | None = None, *, dataset_id: str | None = None, by: Who = APPLICATION
+    filters: Mapping[str, Any] | None = None, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> ExperimentQuerySet:
     """Return the experiments that the caller may read, by the members of `FILTERS`."""
     rows = Experiment.objects.readable_by(caller_of(by))
     if dataset_id is not None:
         rows = rows.filter(dataset=parse_uuid(dataset_id))
-    filters = {to_snake(name): value for name, value in (given or {}).items() if name in FILTERS}
-    return rows.filter(**filters)
+    columns = {to_snake(name): value for name, value in (filters or {}).items() if name in FILTERS}
+    return rows.filter(**columns)
 
 
 def find_experiment(
@@ -160,28 +160,28 @@ def review_counts(*, by: Who = APPLICATION) -> list[dict[str, Any]]:
     readable = Experiment.objects.readable_by(caller_of(by))
     rows = Cell.objects.over().filter(experiment__in=readable).order_by()
     states = {"needsReview": "needs-review", "reviewed": "reviewed", "complete": "complete"}
-    counted = rows.values("experiment_id").annotate(
+    grouped = rows.values("experiment_id").annotate(
         experimentId=F("experiment_id"),
         total=Count("pk"),
         **{name: Count("pk", filter=Q(review_status=state)) for name, state in states.items()},
     )
-    counts = counted.order_by("experiment_id")
+    counts = grouped.order_by("experiment_id")
     return [{**row, "experimentId": public_id(row["experimentId"])} for row in counts]
 
 
-def by_scores(experiment: Experiment, rows: CellQuerySet, given: Mapping[str, str]) -> CellQuerySet:
+def by_scores(experiment: Experiment, rows: CellQuerySet, filters: Mapping[str, str]) -> CellQuerySet:
     """Filter results by `itemId`, by `scorerId`, and by whether that or the primary scorer `passed` them."""
-    if "itemId" in given:
-        rows = rows.filter(item_id=given["itemId"]) if is_uuid(given["itemId"]) else rows.none()
-    if not given.keys() & {"scorerId", "passed"}:
+    if "itemId" in filters:
+        rows = rows.filter(item_id=filters["itemId"]) if is_uuid(filters["itemId"]) else rows.none()
+    if not filters.keys() & {"scorerId", "passed"}:
         return rows
     scores = Score.objects.filter(cell__experiment=experiment)
     primary = experiment.scorers.filter(is_primary=True).values_list("scorer_id", flat=True).first()
-    scorer_id = given.get("scorerId", primary)
+    scorer_id = filters.get("scorerId", primary)
     if scorer_id is not None:
         scores = scores.filter(scorer_id=scorer_id)
-    if "passed" in given:
-        scores = scores.filter(passed=given["passed"] == "true")
+    if "passed" in filters:
+        scores = scores.filter(passed=filters["passed"] == "true")
     return rows.filter(pk__in=scores.values("cell"))
 
 
@@ -233,7 +233,7 @@ _IN_PLACE: Final = ("input", "groundTruth")
 
 @retry_on_conflict
 def submit_result(
-    experiment_id: str, given: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION
+    experiment_id: str, fields: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Cell:
     """Store the result of an item and an attempt, replacing an earlier one.
 
@@ -245,22 +245,22 @@ def submit_result(
         experiment = open_experiment(experiment_id, dataset_id, caller)
         if experiment.target_type != TargetType.NONE:
             raise Invalid.field("itemId", Message("is run here: this experiment has a target"))
-        cell = find_cell(experiment, given["itemId"], given.get("attempt", 0))
+        cell = find_cell(experiment, fields["itemId"], fields.get("attempt", 0))
         before = results.counted_as(cell)
-        results.put_answer(cell, _sent_answer(given))
+        results.put_answer(cell, _sent_answer(fields))
         cell.state = CellState.ERROR if cell.error_code else CellState.DONE
         pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
         scores: list[results.NewScore] = []
-        for sent in given.get("scores", ()):
-            scorer = pinned.get(sent["scorerId"])
-            outcome = sent_outcome(scorer, sent["score"], sent.get("reason"))
-            more = {name: sent[name] for name in ("scorerName", "metadata") if sent.get(name) is not None}
-            scores.append((sent["scorerId"], scorer.version_id if scorer else "", outcome, more))
+        for score in fields.get("scores", ()):
+            scorer = pinned.get(score["scorerId"])
+            outcome = sent_outcome(scorer, score["score"], score.get("reason"))
+            more = {name: score[name] for name in ("scorerName", "metadata") if score.get(name) is not None}
+            scores.append((score["scorerId"], scorer.version_id if scorer else "", outcome, more))
         Score.objects.filter(cell=cell).delete()
         if cell.state == CellState.DONE:
-            known = {scorer_id for scorer_id, *_ in scores}
-            others = [scorer for scorer_id, scorer in pinned.items() if scorer_id not in known]
-            scores += results.score_cell(cell, given.get("output"), others, asks_models=False)
+            scored_ids = {scorer_id for scorer_id, *_ in scores}
+            unscored = [scorer for scorer_id, scorer in pinned.items() if scorer_id not in scored_ids]
+            scores += results.score_cell(cell, fields.get("output"), unscored, asks_models=False)
         cell.finish_now(**results.result_columns(cell))
         results.put_scores(experiment, cell, scores)
         results.count(experiment, cell, before, spent={})
@@ -302,32 +302,32 @@ def add_cells_for_attempts(experiment: Experiment, attempts: int) -> None:
     experiment.save()
 
 
-def _sent_answer(given: Mapping[str, Any]) -> results.Answer:
-    error = given.get("error")
+def _sent_answer(fields: Mapping[str, Any]) -> results.Answer:
+    error = fields.get("error")
     problem = None if error is None else Problem(clip(str(error.get("code") or FAILED), 64), error["message"])
-    detail = {name: given[name] for name in _IN_PLACE if name in given}
+    detail = {name: fields[name] for name in _IN_PLACE if name in fields}
     if error is not None and error.get("stack"):
         detail["stack"] = error["stack"]
-    started, ended = (_parse_time(given, name) for name in ("startedAt", "completedAt"))
+    started, ended = (_parse_time(fields, name) for name in ("startedAt", "completedAt"))
     now = timezone.now()
     started = started or ended or now
     ended = ended or now
     return results.Answer(
-        output=given.get("output", None if problem is None else MISSING),
+        output=fields.get("output", None if problem is None else MISSING),
         error=problem,
         detail=detail,
         started_at=started,
         ended_at=ended,
         milliseconds=min(max(round((ended - started).total_seconds() * 1000), 0), 2**31 - 1),
-        run_id=given.get("traceId") or "",
+        run_id=fields.get("traceId") or "",
     )
 
 
-def _parse_time(given: Mapping[str, Any], name: str) -> datetime.datetime | None:
-    if given.get(name) is None:
+def _parse_time(fields: Mapping[str, Any], name: str) -> datetime.datetime | None:
+    if fields.get(name) is None:
         return None
     try:
-        moment = datetime.datetime.fromisoformat(given[name])
+        moment = datetime.datetime.fromisoformat(fields[name])
     except ValueError:
         raise Invalid.field(name, Message("must be a time as in ISO 8601")) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
@@ -345,9 +345,9 @@ def finalize_experiment(
 ) -> Experiment:
     """End an experiment that no worker runs; items without a result are skipped. Idempotent."""
     caller = caller_of(by)
-    with changing_experiment(experiment_id, dataset_id, caller) as found:
-        if found.outcome:
-            return found
+    with changing_experiment(experiment_id, dataset_id, caller) as locked:
+        if locked.outcome:
+            return locked
         experiment = open_experiment(experiment_id, dataset_id, caller)
         results.stop(experiment, ExperimentOutcome.COMPLETE, caller)
     return experiment
@@ -400,10 +400,10 @@ def _reopen(experiment: Experiment, queued: int) -> None:
 
     If the application runs items or sends results, only cells whose output needs scoring become due.
     """
-    waiting = Cell.objects.filter(experiment=experiment, state=CellState.QUEUED, due_at=None)
+    cells = Cell.objects.filter(experiment=experiment, state=CellState.QUEUED, due_at=None)
     if not experiment.is_started:
-        waiting = waiting.exclude(output_json="")
-    waiting.update(due_at=timezone.now())
+        cells = cells.exclude(output_json="")
+    cells.update(due_at=timezone.now())
     if queued:
         experiment.outcome, experiment.ended_at = "", None
     results.recount(experiment)
@@ -468,19 +468,19 @@ def score_again(
             {RESCORED: sorted({*experiment.rescored_by, *(scorer.scorer_id for scorer in other)}) or None}
         )
         refuse_too_much(experiment.items_count, experiment.attempts, len(before.keys() | set(ids)))
-        changed = [
+        changed_ids = [
             scorer.scorer_id for scorer in scorers if not _is_same(scorer, before.get(scorer.scorer_id))
         ]
         experiment.scorers.filter(scorer_id__in=ids).delete()
         for position, scorer in enumerate(scorers, len(before)):
-            known = before.get(scorer.scorer_id)
-            scorer.experiment, scorer.position = experiment, known.position if known else position
-            scorer.is_primary = known.is_primary if known else not before and scorer is scorers[0]
+            earlier = before.get(scorer.scorer_id)
+            scorer.experiment, scorer.position = experiment, earlier.position if earlier else position
+            scorer.is_primary = earlier.is_primary if earlier else not before and scorer is scorers[0]
         ExperimentScorer.objects.bulk_create(scorers)
-        done = Cell.objects.filter(experiment=experiment, state=CellState.DONE)
-        done = done.exclude(revision__payload_json=PURGED_TEXT)
-        Score.objects.filter(cell__in=done, scorer_id__in=changed).delete()
-        _reopen(experiment, done.update(state=CellState.QUEUED, tries=0))
+        finished = Cell.objects.filter(experiment=experiment, state=CellState.DONE)
+        finished = finished.exclude(revision__payload_json=PURGED_TEXT)
+        Score.objects.filter(cell__in=finished, scorer_id__in=changed_ids).delete()
+        _reopen(experiment, finished.update(state=CellState.QUEUED, tries=0))
     return experiment
 
 
@@ -496,7 +496,7 @@ class Agreement(NamedTuple):
 
 
 @retry_on_conflict
-def add_label(given: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION) -> Label:
+def add_label(fields: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION) -> Label:
     """Store a person's label of a result, replacing the same person's earlier label with this name.
 
     Raises `NotFound`, `AmbiguousId` without a dataset, `Forbidden` without the right to save, and `Invalid`
@@ -505,28 +505,28 @@ def add_label(given: Mapping[str, Any], *, dataset_id: str | None = None, by: Wh
     caller = caller_of(by)
     with events.transaction():
         rows = Experiment.objects.with_lock()
-        experiment = find_among(rows, given["experimentId"], dataset_id, caller, Right.SAVE)
-        about = {"experiment": experiment, "item_id": given["itemId"], "attempt": given.get("attempt", 0)}
-        if not is_uuid(given["itemId"]) or not Cell.objects.over().filter(**about).exists():
+        experiment = find_among(rows, fields["experimentId"], dataset_id, caller, Right.SAVE)
+        about = {"experiment": experiment, "item_id": fields["itemId"], "attempt": fields.get("attempt", 0)}
+        if not is_uuid(fields["itemId"]) or not Cell.objects.over().filter(**about).exists():
             raise Invalid.field("itemId", Message("is not an item of this experiment with a result"))
-        values = {"value": given["value"], "comment": given.get("comment") or ""}
-        mine = Label.objects.filter(**about, name=given["name"], author=caller.user_id)
-        label = mine.first() or Label(**about, name=given["name"], author_id=caller.user_id)
+        values = {"value": fields["value"], "comment": fields.get("comment") or ""}
+        own_labels = Label.objects.filter(**about, name=fields["name"], author=caller.user_id)
+        label = own_labels.first() or Label(**about, name=fields["name"], author_id=caller.user_id)
         label.value, label.comment, label.updated_at = values["value"], values["comment"], timezone.now()
         label.save()
     return label
 
 
-def list_labels(given: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySet[Label]:
+def list_labels(filters: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySet[Label]:
     """Return the labels that the caller may read, of an experiment, of an item, or under a name."""
     readable = Experiment.objects.readable_by(caller_of(by))
     labels = Label.objects.filter(experiment__in=readable.order_by().values("pk"))
-    if "experimentId" in given:
-        labels = labels.filter(experiment__in=readable.keys_of(given["experimentId"]))
+    if "experimentId" in filters:
+        labels = labels.filter(experiment__in=readable.keys_of(filters["experimentId"]))
     for member, column in (("itemId", "item_id"), ("name", "name")):
-        if member in given:
-            is_possible = member != "itemId" or is_uuid(given[member])
-            labels = labels.filter(**{column: given[member]}) if is_possible else labels.none()
+        if member in filters:
+            is_possible = member != "itemId" or is_uuid(filters[member])
+            labels = labels.filter(**{column: filters[member]}) if is_possible else labels.none()
     return labels.select_related("author")
 
 
@@ -536,17 +536,17 @@ def agreement(experiments: Verbs, scorer_id: str, *, by: Who = APPLICATION) -> A
     scorer = experiments.editor.collection(SCORER).find(scorer_id, by=caller)
     caller.require(Right.READ_DRAFTS, scorer.workspace_id)
     labels = Label.objects.filter(name=scorer_id, experiment__workspace=scorer.workspace_id)
-    said = {
+    outcomes = {
         (run, entity, attempt): passed
         for run, entity, attempt, passed in Score.objects.filter(
             scorer_id=scorer_id, workspace=scorer.workspace_id, cell__isnull=False, passed__isnull=False
         ).values_list("run_id", "entity_id", "cell__attempt", "passed")
     }
     pairs = Counter(
-        (label.value, bool(said[key]))
+        (label.value, bool(outcomes[key]))
         for label in labels
         if isinstance(label.value, bool)
-        and (key := (label.experiment_id, str(label.item_id), label.attempt)) in said
+        and (key := (label.experiment_id, str(label.item_id), label.attempt)) in outcomes
     )
     n = pairs.total()
     if not n:
@@ -584,7 +584,7 @@ def readable_scores(by: Who = APPLICATION) -> QuerySet[Score]:
 
 
 @retry_on_conflict
-def add_score(given: Mapping[str, Any], *, workspace: str | None = None, by: Who = APPLICATION) -> Score:
+def add_score(fields: Mapping[str, Any], *, workspace: str | None = None, by: Who = APPLICATION) -> Score:
     """Store a score that an application sends.
 
     If `runId` is an experiment, `entityId` is one of its items: the score replaces the same scorer's score of
@@ -593,45 +593,45 @@ def add_score(given: Mapping[str, Any], *, workspace: str | None = None, by: Who
     missing for the caller's key.
     """
     caller = caller_of(by)
-    caller.require_covered(given["scorerId"])
-    if given.get("entityType") == AGENT_ENTITY:
-        caller.require_covered(given["entityId"])
+    caller.require_covered(fields["scorerId"])
+    if fields.get("entityType") == AGENT_ENTITY:
+        caller.require_covered(fields["entityId"])
     with events.transaction():
         experiments = Experiment.objects.readable_by(replace(caller, id_prefix=""))
-        key = only_key(given["runId"], replace(caller, id_prefix=""))
+        key = only_key(fields["runId"], replace(caller, id_prefix=""))
         experiment = experiments.with_lock().filter(pk=key).first()
         if experiment is not None:
             if not Experiment.objects.readable_by(caller).filter(pk=experiment.pk).exists():
                 raise NotFound
             caller.require(Right.SAVE, experiment.workspace_id)
-            return _add_to_experiment(experiment, given)
+            return _add_to_experiment(experiment, fields)
         workspace_id = workspace_for(caller, workspace)
         return Score.objects.create(
             workspace_id=workspace_id,
             updated_at=timezone.now(),
-            more_json=canonical.dump({name: value for name, value in given.items() if name not in COLUMNS}),
-            **{column: given[name] for name, column in COLUMNS.items() if given.get(name) is not None},
+            more_json=canonical.dump({name: value for name, value in fields.items() if name not in COLUMNS}),
+            **{column: fields[name] for name, column in COLUMNS.items() if fields.get(name) is not None},
         )
 
 
-def _add_to_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Score:
-    attempt = (given.get("metadata") or {}).get("attempt", 0)
+def _add_to_experiment(experiment: Experiment, fields: Mapping[str, Any]) -> Score:
+    attempt = (fields.get("metadata") or {}).get("attempt", 0)
     cell = None
-    if is_uuid(given["entityId"]) and isinstance(attempt, int):
-        rows = Cell.objects.over().filter(experiment=experiment, item_id=given["entityId"], attempt=attempt)
+    if is_uuid(fields["entityId"]) and isinstance(attempt, int):
+        rows = Cell.objects.over().filter(experiment=experiment, item_id=fields["entityId"], attempt=attempt)
         cell = rows.first()
     if cell is None:
         raise Invalid.field("entityId", Message("is not an item of this experiment with a result"))
-    scorer = experiment.scorers.filter(scorer_id=given["scorerId"]).first()
+    scorer = experiment.scorers.filter(scorer_id=fields["scorerId"]).first()
     if experiment.target_type and scorer is not None and scorer.config["type"] != results.EXTERNAL:
         raise Invalid.field("scorerId", Message("scores this experiment here: its scores are not sent"))
     before = results.counted_as(cell)
-    more = {name: value for name, value in given.items() if name not in COLUMNS}
-    said = sent_outcome(scorer, given["score"], given.get("reason"))
+    more = {name: value for name, value in fields.items() if name not in COLUMNS}
+    outcome = sent_outcome(scorer, fields["score"], fields.get("reason"))
     version_id = scorer.version_id if scorer else ""
-    results.put_scores(experiment, cell, [(given["scorerId"], version_id, said, more)])
+    results.put_scores(experiment, cell, [(fields["scorerId"], version_id, outcome, more)])
     results.count(experiment, cell, before, spent={})
-    return Score.objects.get(cell=cell, scorer_id=given["scorerId"])
+    return Score.objects.get(cell=cell, scorer_id=fields["scorerId"])
 
 
 MAX_WAITING: Final = 10.0

@@ -54,7 +54,7 @@ Spans = list[tuple[float, float]]
 _MODELS: Final[Mapping[str, Any]] = {AGENT.slug: Agent, PROMPT_BLOCK.slug: PromptBlock}
 _MEMBERS: Final = {AGENT.slug: "agents", PROMPT_BLOCK.slug: "promptBlocks"}
 """The members of a lock with the pins of a kind."""
-_TYPES: Final = [f"{slug}.{what}" for slug in _MEMBERS for what in ("published", "unpublished", "deleted")]
+_TYPES: Final = [f"{slug}.{verb}" for slug in _MEMBERS for verb in ("published", "unpublished", "deleted")]
 _BEFORE: Final = -1.0
 """A position before every event."""
 
@@ -80,11 +80,11 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
     pins = {
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
     }
-    stored = {key: pin for key, pin in pins.items() if is_uuid(pin["versionId"] or "")}
+    pins_in_rows = {key: pin for key, pin in pins.items() if is_uuid(pin["versionId"] or "")}
     # The resources that agents of the lock name, in any context.
-    versions = [pin["versionId"] for (slug, _), pin in stored.items() if slug == AGENT.slug]
-    own = {key for slug, key in pins if slug == AGENT.slug and key in code.agents}
-    configs = configs_in_code(code) if own else {}
+    versions = [pin["versionId"] for (slug, _), pin in pins_in_rows.items() if slug == AGENT.slug]
+    agents_in_code = {key for slug, key in pins if slug == AGENT.slug and key in code.agents}
+    configs = configs_in_code(code) if agents_in_code else {}
     absent: set[Key] = set()
     absent_in_code: set[Key] = set()
     for references in AgentVersion.reference_models:
@@ -92,7 +92,7 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
         if slug not in _MEMBERS:
             continue
         absent_in_code |= {
-            (slug, key) for agent_id in own for key in ids_named(references, configs[agent_id])
+            (slug, key) for agent_id in agents_in_code for key in ids_named(references, configs[agent_id])
         }
         if versions:
             manager: Any = references._default_manager
@@ -100,19 +100,19 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
             absent |= {(slug, key) for key in rows}
     absent -= pins.keys()
     absent_in_code -= pins.keys()
-    if not _were_always_public([key for slug, key in stored if slug == AGENT.slug], workspace_id):
+    if not _were_always_public([key for slug, key in pins_in_rows if slug == AGENT.slug], workspace_id):
         return False
-    history = _History({*stored, *absent, *absent_in_code}, code)
+    history = _History({*pins_in_rows, *absent, *absent_in_code}, code)
     if any(map(history.any_live, absent_in_code)):
         return False  # the time of the file's last change is unknown
-    shared: Spans = [(_BEFORE, inf)]
-    blocks = [key for slug, key in stored if slug == PROMPT_BLOCK.slug]
-    for key, pin in stored.items():
-        shared = _common(shared, history.live(key, pin, blocks))
+    common_spans: Spans = [(_BEFORE, inf)]
+    blocks = [key for slug, key in pins_in_rows if slug == PROMPT_BLOCK.slug]
+    for key, pin in pins_in_rows.items():
+        common_spans = _common(common_spans, history.live(key, pin, blocks))
     for key in absent:
         edges = [_BEFORE, *(edge for span in history.any_live(key) for edge in span), inf]
-        shared = _common(shared, list(zip(edges[::2], edges[1::2], strict=True)))
-    return bool(shared)
+        common_spans = _common(common_spans, list(zip(edges[::2], edges[1::2], strict=True)))
+    return bool(common_spans)
 
 
 def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
@@ -120,9 +120,9 @@ def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
     outside = Agent.objects.filter(pk__in=agent_ids).exclude(workspace=home).order_by()
     visibilities = dict(outside.values_list("uuid", "visibility"))
     changes = Event.objects.filter(resource_id__in=agent_ids, type=f"{AGENT.slug}.updated").order_by()
-    changed = changes.filter(resource_uuid__in=visibilities).values_list("detail", flat=True)
+    details = changes.filter(resource_uuid__in=visibilities).values_list("detail", flat=True)
     return all(visibility == Visibility.PUBLIC for visibility in visibilities.values()) and not any(
-        "visibility" in detail["fields"] for detail in (changed if visibilities else ())
+        "visibility" in detail["fields"] for detail in (details if visibilities else ())
     )
 
 
@@ -150,15 +150,15 @@ class _History:
         self._identities: dict[Key, UUID] = {}
         self._workspaces: dict[Key, str] = {}
         self._spans: dict[Key, list[tuple[UUID, str, float, float]]] = defaultdict(list)
-        known = self._read_log(keys)
+        logged = self._read_log(keys)
         for slug, model in _MODELS.items():
-            ids = [key for own, key in keys if own == slug]
+            ids = [key for kind_slug, key in keys if kind_slug == slug]
             rows = model.objects.filter(pk__in=ids).order_by()
             columns = rows.values_list("pk", "uuid", "active_version_id", "workspace_id")
             for key, uuid, active, workspace_id in columns if ids else ():
                 identity = IN_CODE if slug == AGENT.slug and key in code.agents else uuid
                 self._identities[slug, key], self._workspaces[slug, key] = identity, workspace_id
-                if active is not None and ((slug, key), identity) not in known:
+                if active is not None and ((slug, key), identity) not in logged:
                     self._spans[slug, key].append((identity, str(active), _BEFORE, inf))
 
     def _read_log(self, keys: Collection[Key]) -> set[tuple[Key, UUID]]:
@@ -169,32 +169,34 @@ class _History:
             "resource_kind", "resource_id", "resource_uuid", *about_version
         )
         since: dict[tuple[Key, UUID], tuple[str, float]] = {}
-        known: set[tuple[Key, UUID]] = set()
+        logged: set[tuple[Key, UUID]] = set()
         for slug, key, identity, kind, version, previous, position in rows:
             about = (slug, key), identity
             before = since.pop(about, None)
-            if before is None and previous and about not in known:
+            if before is None and previous and about not in logged:
                 before = previous, _BEFORE
-            known.add(about)
+            logged.add(about)
             if before is not None:
                 self._spans[slug, key].append((identity, *before, float(position)))
             if kind.endswith(".published"):
                 since[about] = version, float(position)
-        for (own, identity), (version, start) in since.items():
-            self._spans[own].append((identity, version, start, inf))
-        return known
+        for (resource_key, identity), (version, start) in since.items():
+            self._spans[resource_key].append((identity, version, start, inf))
+        return logged
 
     def live(self, key: Key, pin: Mapping[str, Any], blocks: Sequence[str]) -> Spans:
         """Return the periods in which a resource was live in a configuration, with any blocks it names."""
         slug, resource_id = key
         identity = self._identities.get(key)
-        own = [(version, start, end) for owner, version, start, end in self._spans[key] if owner == identity]
-        ids = {version for version, _, _ in own if is_uuid(version)}
+        spans_of_identity = [
+            (version, start, end) for owner, version, start, end in self._spans[key] if owner == identity
+        ]
+        ids = {version for version, _, _ in spans_of_identity if is_uuid(version)}
         versions = _MODELS[slug].version_model.objects.filter(
             pk__in=ids, resource=resource_id, digest=pin["digest"]
         )
         fitting = {str(pk) for pk in versions.order_by().values_list("pk", flat=True)} if ids else set()
-        spans = [span for span in own if span[0] in fitting]
+        spans = [span for span in spans_of_identity if span[0] in fitting]
         strangers = [
             block
             for block in blocks
@@ -237,8 +239,8 @@ def _merge_spans(spans: Iterable[tuple[float, float]]) -> Spans:
     return merged
 
 
-def _common(spans: Spans, others: Spans) -> Spans:
-    overlaps = ((max(a, c), min(b, d)) for a, b in spans for c, d in others)
+def _common(spans: Spans, other_spans: Spans) -> Spans:
+    overlaps = ((max(a, c), min(b, d)) for a, b in spans for c, d in other_spans)
     return [(start, end) for start, end in overlaps if start < end]
 
 
@@ -276,11 +278,11 @@ class Move:
             )
         publishes = request if isinstance(request, PublishRequest) else None
         version_id = None if publishes is None else publishes.version.version_id
-        own = OverlaidVersion(identity=resource.uuid, version_id=version_id)
+        overlaid = OverlaidVersion(identity=resource.uuid, version_id=version_id)
         return cls(
             resource=resource,
             caller=request.caller,
-            versions={**request.together, (resource.kind.slug, resource.pk): own},
+            versions={**request.together, (resource.kind.slug, resource.pk): overlaid},
             before=request.before,
             publishes=publishes,
         )
@@ -392,10 +394,10 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
         else Caller(username=move.caller.username, roles={concerned.workspace_id: Role.ADMIN})
     )
     is_itself = concerned.id == move.agent_id and not concerned.versions
-    known: set[str | None] = set()
+    digests: set[str | None] = set()
     if is_itself:
         itself = _make_affected(move, concerned, _lock_of_itself(move, caller), caller)
-        known.add(itself.after_digest)
+        digests.add(itself.after_digest)
         yield itself
         versions = [_ACTIVE] if move.arms else []
     else:
@@ -404,23 +406,23 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
     if moved is not None and moved.identity == concerned.identity and moved.version_id is None:
         versions = [version_id for version_id in versions if version_id != _ACTIVE]  # all are taken down
     for version_id in versions:
-        named: Versions = ALONE
+        own_version: Versions = ALONE
         if version_id != _ACTIVE:
-            own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
-            named = {(AGENT.slug, concerned.id): own}
+            overlaid = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
+            own_version = {(AGENT.slug, concerned.id): overlaid}
         with move.with_its_rights():
-            combinations = list(_combinations(move, {**move.versions, **named}, concerned.id, caller))
+            combinations = list(_combinations(move, {**move.versions, **own_version}, concerned.id, caller))
         for arms, after in combinations:
             if is_itself and not arms:
                 continue
             digest = _digest(after)
-            if digest in known:
+            if digest in digests:
                 continue
             if not is_itself and after is not None:
-                before = _overlaid_lock({**move.before, **named, **arms}, concerned.id, caller)
+                before = _overlaid_lock({**move.before, **own_version, **arms}, concerned.id, caller)
                 if digest == _digest(before):
                     continue
-            known.add(digest)
+            digests.add(digest)
             yield _make_affected(move, concerned, after, caller)
 
 
@@ -431,9 +433,9 @@ def _combinations(
     itself = AGENT.slug, agent_id
     offered = {key: arms for key, arms in move.arms.items() if key not in versions and key != itself}
     identities = _identities(offered)
-    left, count = [(ALONE, frozenset[Key]())], 0
-    while left:
-        arms, decided = left.pop()
+    stack, count = [(ALONE, frozenset[Key]())], 0
+    while stack:
+        arms, decided = stack.pop()
         lock = _overlaid_lock({**versions, **arms}, agent_id, caller)
         reached = {(slug, key) for slug, member in _MEMBERS.items() for key in (lock or {}).get(member, ())}
         undecided = sorted((offered.keys() & reached) - decided)
@@ -442,11 +444,11 @@ def _combinations(
             yield arms, lock
             continue
         key = undecided[0]
-        left.append((arms, decided | {key}))
+        stack.append((arms, decided | {key}))
         for version_id in sorted(offered[key]):
             arm = OverlaidVersion(identity=identities[key], version_id=version_id, has_grants=True)
-            left.append(({**arms, key: arm}, decided | {key}))
-        if count + len(left) > MAX_COMBINATIONS:
+            stack.append(({**arms, key: arm}, decided | {key}))
+        if count + len(stack) > MAX_COMBINATIONS:
             yield {key: arm}, None
             return
 
@@ -495,8 +497,8 @@ def _live(move: Move, concerned: Concerned, caller: Caller) -> tuple[bool, Lock 
     version_id = last_live(concerned.id, concerned.identity)
     if version_id is None:
         return True, None
-    own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
-    return True, _overlaid_lock({**move.before, (AGENT.slug, concerned.id): own}, concerned.id, caller)
+    overlaid = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
+    return True, _overlaid_lock({**move.before, (AGENT.slug, concerned.id): overlaid}, concerned.id, caller)
 
 
 def _lock(agent_id: str, selector: Selector, by: Caller) -> Lock | None:
@@ -537,18 +539,22 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
                 continue
             manager: Any = references._default_manager
             rows = manager.filter(target_id__in=ids).order_by()
-            own = rows.values("version_id")
-            live = Agent.objects.filter(active_version_id__in=own).order_by().values_list("pk", flat=True)
-            labels = AgentLabel.objects.filter(released=True, version_id__in=own).order_by()
+            version_ids = rows.values("version_id")
+            live = (
+                Agent.objects.filter(active_version_id__in=version_ids)
+                .order_by()
+                .values_list("pk", flat=True)
+            )
+            labels = AgentLabel.objects.filter(released=True, version_id__in=version_ids).order_by()
             for agent_id in live:
                 naming.setdefault(agent_id, set()).add(_ACTIVE)
             for agent_id, version_id in labels.values_list("resource_id", "version_id"):
                 naming.setdefault(agent_id, set()).add(str(version_id))
-            known = {**arms, **overlaid_agents}
-            in_rows = rows.filter(version_id__in=[*filter(is_uuid, known)])  # a commit has no references
+            agents = {**arms, **overlaid_agents}
+            in_rows = rows.filter(version_id__in=[*filter(is_uuid, agents)])  # a commit has no references
             for version_id in in_rows.values_list("version_id", flat=True):
                 name = _ACTIVE if str(version_id) in overlaid_agents else str(version_id)
-                naming.setdefault(known[str(version_id)], set()).add(name)
+                naming.setdefault(agents[str(version_id)], set()).add(name)
             for agent_id, config in in_code.items():
                 if ids & ids_named(references, config):
                     naming.setdefault(agent_id, set()).add(_ACTIVE)
@@ -574,8 +580,10 @@ def iter_requests(versions: Versions, by: Caller) -> Iterator[PublishRequest | T
     for (slug, resource_id), version in versions.items():
         collection = editor.collection(KINDS_BY_SLUG[slug])
         if version.version_id is not None:
-            found = collection.version(resource_id, version.version_id, by=by)
-            yield PublishRequest(resource=found.resource, version=found.version, caller=by, together=versions)
+            stored_version = collection.version(resource_id, version.version_id, by=by)
+            yield PublishRequest(
+                resource=stored_version.resource, version=stored_version.version, caller=by, together=versions
+            )
         else:
             resource = collection.find(resource_id, by=by)
             yield TakeDownRequest(resource=resource, caller=by, together=versions)

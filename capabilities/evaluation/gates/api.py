@@ -178,13 +178,13 @@ class GatePage(PageOf):
 class GateJudgement(ResponseSchema):
     """The judgement of an unsatisfied gate."""
 
-    gate_id: Annotated[Uuid, Source(lambda one: str(one.gate.pk))]
+    gate_id: Annotated[Uuid, Source(lambda judgement: str(judgement.gate.pk))]
     resource: Annotated[ResourceReference, Source("affected.about")]
     state: Annotated[GateState | None, Field(description="Null if it is satisfied.")]
     rule: Annotated[JsonObject | None, Field(description="The failed rule; null if none was evaluated.")]
     experiment_id: Annotated[
         str | None,
-        Source(lambda one: one.experiment_id and public_id(one.experiment_id)),
+        Source(lambda judgement: judgement.experiment_id and public_id(judgement.experiment_id)),
         Field(description="The evidence, or the closest experiment."),
     ]
 
@@ -264,9 +264,9 @@ class GateViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the gates, oldest first; with `id` those about that agent."""
-        given = request.query_params
-        gates = Gates.list(workspace=given.get("workspaceId"), agent_id=given.get("id"), by=self.caller)
-        page = PAGING.read(given)
+        filters = request.query_params
+        gates = Gates.list(workspace=filters.get("workspaceId"), agent_id=filters.get("id"), by=self.caller)
+        page = PAGING.read(filters)
         return self.page_of(page, gates)
 
     def create(self, request: Request) -> Response:
@@ -276,8 +276,8 @@ class GateViewSet(EditorViewSet):
         if resource is not None and resource["kind"] != AGENT.slug:
             raise Invalid.field("resource.kind", Message("must be an agent"))
         agent_id = None if resource is None else resource["id"]
-        made = Gates.current().create(fields, agent_id=agent_id, workspace=workspace, by=self.caller)
-        return self.respond_created(made, f"gates/{made.pk}")
+        gate = Gates.current().create(fields, agent_id=agent_id, workspace=workspace, by=self.caller)
+        return self.respond_created(gate, f"gates/{gate.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Read a gate."""
@@ -296,19 +296,19 @@ class GateViewSet(EditorViewSet):
 
     def check(self, request: Request) -> Response:
         """Check the gates for a version or a release before it goes live."""
-        given = request.query_params
-        change = Change(given.get("kind"), given.get("id"), given.get("versionId"), given.get("release"))
+        query = request.query_params
+        change = Change(query.get("kind"), query.get("id"), query.get("versionId"), query.get("release"))
         return Response(self.dump(Gates.current().check(change, by=self.caller)))
 
     def run(self, request: Request) -> Response:
         """Start the experiments whose results the gates lack, including those of live versions."""
-        given = GateRun.read(request)
-        resource = given.get("resource", {})
+        body = GateRun.read(request)
+        resource = body.get("resource", {})
         change = Change(
             resource.get("kind"),
             resource.get("id"),
-            given.get("versionId"),
-            given.get("releaseId"),
+            body.get("versionId"),
+            body.get("releaseId"),
             member="releaseId",
         )
         return Response(self.dump(Gates.current().run(change, by=self.caller)), status=202)

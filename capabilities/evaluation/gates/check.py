@@ -157,9 +157,9 @@ def _judge(request: GateRequest, enabled: Collection[Gate]) -> gate.Then:
     return partial(_pass, request, {gate.pk for gate in enabled}, failing)
 
 
-def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judgement]) -> None:
+def _pass(request: GateRequest, checked_ids: Collection[UUID], failing: Sequence[Judgement]) -> None:
     """Record the bypassed gates with the caller and the reason; make sure that the commit finds no others."""
-    events.at_commit(partial(_refuse_new_gates, request, known))
+    events.at_commit(partial(_refuse_new_gates, request, checked_ids))
     target = target_of(request.resource, get_editor().code)
     publishes = request if isinstance(request, PublishRequest) else None
     for bypassed in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
@@ -176,14 +176,14 @@ def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judge
         )
 
 
-def _refuse_new_gates(request: GateRequest, known: Collection[UUID], rights_position: int) -> None:
+def _refuse_new_gates(request: GateRequest, checked_ids: Collection[UUID], rights_position: int) -> None:
     """Raise `RightsChanged` if a gate was not checked; the verb then starts again.
 
     The checked gates are locked until the commit, but another one can be created meanwhile.
     """
     if rights_position != request.caller.rights_position and not set(
         Gate.objects.enabled().order_by().values_list("pk", flat=True)
-    ) <= set(known):
+    ) <= set(checked_ids):
         raise RightsChanged(request.caller)
 
 

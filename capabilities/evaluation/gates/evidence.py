@@ -97,10 +97,10 @@ class Present:
         if not blocks:
             return False
         identities = dict(PromptBlock.objects.filter(pk__in=blocks).order_by().values_list("pk", "uuid"))
-        gone = {key for key, identity in blocks.items() if str(identities.get(key)) != identity}
-        return bool(gone) and any(
+        missing_blocks = {key for key, identity in blocks.items() if str(identities.get(key)) != identity}
+        return bool(missing_blocks) and any(
             scorer.active_version is not None
-            and scorer.active_version.config.get("config", {}).get("promptBlock") in gone
+            and scorer.active_version.config.get("config", {}).get("promptBlock") in missing_blocks
             for scorer in self._scorers.values()
         )
 
@@ -170,23 +170,25 @@ class Present:
         policies = sorted({self.gate.tool_policy, str(ToolPolicy.DENY)})
         return {"context_digest": self._context, "tool_policy__in": policies}
 
-    def _experiments(self, **narrowed: Any) -> Sequence[Experiment]:
+    def _experiments(self, **filters: Any) -> Sequence[Experiment]:
         """Return the experiments under the gate's conditions, newest first.
 
         Results in another request context, or with another policy for tools, do not count; an experiment with
         only such results is omitted.
         """
-        dataset_id, wanted = self.gate.dataset_id, (self._context, self.gate.tool_policy)
+        dataset_id, conditions = self.gate.dataset_id, (self._context, self.gate.tool_policy)
 
         def read() -> Sequence[Experiment]:
             over = Cell.objects.over().filter(experiment=OuterRef("pk")).order_by()
             otherwise, as_wanted = over.exclude(**self._wanted_cells), over.filter(**self._wanted_cells)
-            found = Experiment.objects.filter(dataset=dataset_id, target_type=TargetType.AGENT, **narrowed)
-            rows = found.annotate(is_mixed=Exists(otherwise)).exclude(Exists(otherwise) & ~Exists(as_wanted))
+            rows = Experiment.objects.filter(dataset=dataset_id, target_type=TargetType.AGENT, **filters)
+            rows = rows.annotate(is_mixed=Exists(otherwise)).exclude(Exists(otherwise) & ~Exists(as_wanted))
             rows = rows.prefetch_related("scorers").order_by("-created_at", "pk")
-            return [row for row in rows if (context_digest(row.request_context), row.tool_policy) == wanted]
+            return [
+                row for row in rows if (context_digest(row.request_context), row.tool_policy) == conditions
+            ]
 
-        key = ("experiments", dataset_id, *wanted, *sorted(narrowed.items()))
+        key = ("experiments", dataset_id, *conditions, *sorted(filters.items()))
         remembered: Sequence[Experiment] = self._remember(key, read)
         return remembered
 
@@ -197,12 +199,12 @@ class Present:
         cells = self._wanted_cells if is_mixed else {}
         key = ("run", experiment.pk, tags, *((self._context, self.gate.tool_policy) if is_mixed else ()))
         run: Run = self._remember(key, lambda: read_run(experiment, tags=tags, cells=cells))
-        own: dict[str, Yardstick] = {
+        yardsticks: dict[str, Yardstick] = {
             scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self.gate.primary_scorer)
             for scorer_id in self.gate.scorer_ids
             if scorer_id in run.yardsticks  # a stopped one may lack some
         }
-        return replace(run, yardsticks=own)
+        return replace(run, yardsticks=yardsticks)
 
     def _is_present(self, experiment: Experiment) -> bool:
         """Return whether it ran over the current items with the current scorers, and is recent enough."""
@@ -252,8 +254,10 @@ class Present:
         if not late:
             return False
         pin = (experiment.lock or {}).get("agents", {}).get(experiment.target_id, {})
-        own = AgentVersion.objects.filter(resource=experiment.target_id, digest=pin.get("digest", ""))
-        return bool(own.filter(author__in=late).exists())
+        same_content = AgentVersion.objects.filter(
+            resource=experiment.target_id, digest=pin.get("digest", "")
+        )
+        return bool(same_content.filter(author__in=late).exists())
 
     def _is_whole(self, experiment: Experiment) -> bool:
         """Return whether every cell has a result and a score, without an error."""

@@ -102,8 +102,8 @@ class GateQuerySet(models.QuerySet["Gate"]):
     def asking(self, agents: Sequence[AgentIdentity]) -> Self:
         """Filter by the enabled gates that may be about one of these agents."""
         workspaces = {agent.workspace_id for agent in agents}
-        own = Q(agent_id__in=[agent.id for agent in agents]) | Q(agent_id="")
-        return self.enabled().filter(own, workspace__in=workspaces)
+        condition = Q(agent_id__in=[agent.id for agent in agents]) | Q(agent_id="")
+        return self.enabled().filter(condition, workspace__in=workspaces)
 
     def naming_scorer(self, scorer_id: str) -> Self:
         """Filter by the gates that score with a scorer."""
@@ -217,7 +217,7 @@ class Gate(models.Model):
             return False
         return not self.agent_id or (self.agent_id == agent.id and self.identity == agent.identity)
 
-    def record(self, what: str, by: Caller, **more: Any) -> None:
+    def record(self, change: str, by: Caller, **more: Any) -> None:
         """Record an event about it."""
         more |= {"gateId": str(self.pk), "agentId": self.agent_id or None, "dataset": self.dataset.name}
-        events.record(f"gate.{what}", by=by, workspace_id=self.workspace_id, **more)
+        events.record(f"gate.{change}", by=by, workspace_id=self.workspace_id, **more)

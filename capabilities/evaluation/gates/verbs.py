@@ -84,43 +84,43 @@ def check_change(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> Chec
     the right to read drafts, and `Invalid` unless exactly one change is named.
     """
     caller = caller_of(by)
-    known, hidden = [], set()
+    visible, hidden = [], set()
     for judgement in _judgements(_requests(gates.editor, change, caller)):
         if known_to(caller, judgement):
-            known.append(judgement)
+            visible.append(judgement)
         elif not judgement.ok:
             hidden.add(judgement.gate.pk)
-    return Checked(gates=known, hidden_gates=len(hidden))
+    return Checked(gates=visible, hidden_gates=len(hidden))
 
 
 def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[GateRequest]:
     kind, resource_id, version_id, release_id, _ = change
-    named = [kind is not None or resource_id is not None, release_id is not None]
-    if named == [False, True]:
+    alternatives = [kind is not None or resource_id is not None, release_id is not None]
+    if alternatives == [False, True]:
         selector = Selector.parse({"release": str(release_id)})
         if selector.overlay is None:
             raise Invalid.field("release", Message("this installation has no releases"))
         return list(iter_requests(read_overlay(selector.overlay, by).versions, by))
-    if kind is None or resource_id is None or all(named):
+    if kind is None or resource_id is None or all(alternatives):
         raise Invalid.field(change.member, Message("give either a resource, by kind and id, or a release"))
     if kind not in KINDS_BY_SLUG:
         raise Invalid.field("kind", Message("is unknown"))
     collection = editor.collection(KINDS_BY_SLUG[kind])
     if version_id is None:
         version_id = collection.get(resource_id, DRAFT, by=by).version.version_id
-    found = collection.version(resource_id, version_id, by=by)
-    by.require(Right.READ_DRAFTS, found.resource.workspace_id)
-    return [PublishRequest(resource=found.resource, version=found.version, caller=by)]
+    stored_version = collection.version(resource_id, version_id, by=by)
+    by.require(Right.READ_DRAFTS, stored_version.resource.workspace_id)
+    return [PublishRequest(resource=stored_version.resource, version=stored_version.version, caller=by)]
 
 
 def _judgements(requests: Sequence[GateRequest]) -> Iterator[Judgement]:
     """Yield each judgement once, although several items of a release may affect one agent."""
-    seen = set()
+    keys = set()
     for request in requests:
         for judgement in judge_request(request):
             key = judgement.gate.pk, judgement.affected.id, judgement.affected.after_digest
-            if key not in seen:
-                seen.add(key)
+            if key not in keys:
+                keys.add(key)
                 yield judgement
 
 
@@ -134,10 +134,10 @@ def run_missing(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[
     caller.require_action(Action.RUN)
     experiments = gates.editor.capability(Experiments)
     started: list[str] = []
-    asked = _requests(gates.editor, change, caller)
-    for request in asked:
+    requests = _requests(gates.editor, change, caller)
+    for request in requests:
         caller.require(Right.SAVE, request.resource.workspace_id)
-    for judgement in _judgements(asked):
+    for judgement in _judgements(requests):
         missing = missing_run(judgement) if known_to(caller, judgement) else None
         if missing is None:
             continue
@@ -189,8 +189,8 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
         "lock": lock,
         "baseline": baseline,
     }
-    given = {name: value for name, value in request.items() if value is not None}
-    return MissingRun(str(gate.dataset_id), given, runs_live=wants_live and baseline is not None)
+    fields = {name: value for name, value in request.items() if value is not None}
+    return MissingRun(str(gate.dataset_id), fields, runs_live=wants_live and baseline is not None)
 
 
 PLAIN = ("attempts", "evidence_days", "tool_policy", "too_few", "bypass", "enabled")
@@ -229,7 +229,7 @@ def _find_among(rows: GateQuerySet, gate_id: str, by: Caller) -> Gate:
 @retry_on_conflict
 def create_gate(
     gates: Verbs,
-    given: Mapping[str, Any],
+    fields: Mapping[str, Any],
     *,
     agent_id: str | None = None,
     workspace: str | None = None,
@@ -237,7 +237,7 @@ def create_gate(
 ) -> Gate:
     """Create a gate of an agent, or without one of all agents of a workspace.
 
-    `given` are the fields of the model, with `dataset_id`, `scorer_ids` and `rules`. Raises `Invalid` naming
+    `fields` are the fields of the model, with `dataset_id`, `scorer_ids` and `rules`. Raises `Invalid` naming
     missing resources, and `Forbidden`.
     """
     caller = caller_of(by)
@@ -255,7 +255,7 @@ def create_gate(
     )
     _require(gate, caller)
     with events.transaction():
-        _set(gates.editor, gate, given, caller)
+        _set(gates.editor, gate, fields, caller)
         gate.save(force_insert=True)
         gate.record("created", caller)
     return gate
@@ -303,21 +303,21 @@ def _fields(gate: Gate) -> dict[str, Any]:
     return {**fields, "datasetId": str(gate.dataset_id)}
 
 
-def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> None:
+def _set(editor: Editor, gate: Gate, fields: Mapping[str, Any], by: Caller) -> None:
     for name in PLAIN:
-        if name in given:
-            setattr(gate, name, given[name])
+        if name in fields:
+            setattr(gate, name, fields[name])
     validate(gate, ["tool_policy", "too_few", "bypass"])
-    if "dataset_id" in given:
-        gate.dataset = _find_dataset(given["dataset_id"], gate.workspace_id, by)
-    _set_conditions(gate, given)
-    if "rules" in given:
-        gate.rules_json = canonical.dump(list(given["rules"]))
+    if "dataset_id" in fields:
+        gate.dataset = _find_dataset(fields["dataset_id"], gate.workspace_id, by)
+    _set_conditions(gate, fields)
+    if "rules" in fields:
+        gate.rules_json = canonical.dump(list(fields["rules"]))
         gate.__dict__.pop("rules", None)
-    if "scorer_ids" in given:
-        _set_scorers(editor, gate, given["scorer_ids"], by)
-    if given.get("primary_scorer"):
-        gate.primary_scorer = given["primary_scorer"]
+    if "scorer_ids" in fields:
+        _set_scorers(editor, gate, fields["scorer_ids"], by)
+    if fields.get("primary_scorer"):
+        gate.primary_scorer = fields["primary_scorer"]
     elif gate.primary_scorer not in gate.scorer_ids:
         gate.primary_scorer = gate.scorer_ids[0]
     if gate.primary_scorer not in gate.scorer_ids:
@@ -341,14 +341,14 @@ def _find_dataset(dataset_id: str, workspace_id: str, by: Caller) -> Dataset:
     return dataset
 
 
-def _set_conditions(gate: Gate, given: Mapping[str, Any]) -> None:
+def _set_conditions(gate: Gate, fields: Mapping[str, Any]) -> None:
     """Set the request context and the version of the dataset required for evidence."""
-    if "request_context" in given:
-        gate.request_context_json = canonical.dump(given["request_context"] or {})
+    if "request_context" in fields:
+        gate.request_context_json = canonical.dump(fields["request_context"] or {})
         gate.__dict__.pop("request_context", None)
-    if "dataset_policy" in given:
-        gate.dataset_version = None if given["dataset_policy"] == LATEST else given["dataset_policy"]
-    if gate.dataset_version is not None and {"dataset_policy", "dataset_id"} & given.keys():
+    if "dataset_policy" in fields:
+        gate.dataset_version = None if fields["dataset_policy"] == LATEST else fields["dataset_policy"]
+    if gate.dataset_version is not None and {"dataset_policy", "dataset_id"} & fields.keys():
         versions = DatasetVersion.objects.filter(dataset=gate.dataset, version=gate.dataset_version)
         if not versions.exists():
             raise Invalid.field("datasetPolicy", Message("is not a version of the dataset"))
@@ -369,8 +369,8 @@ def _set_scorers(editor: Editor, gate: Gate, ids: Sequence[str], by: Caller) -> 
     pins = {}
     for scorer_id, scorer in rows.items():
         config = (scorer.active_version or scorer.latest_version).config
-        named = config.get("config", {}).get("promptBlock") if config["type"] == JUDGE else None
-        block = None if named is None else PromptBlock.objects.filter(pk=named).first()
+        block_id = config.get("config", {}).get("promptBlock") if config["type"] == JUDGE else None
+        block = None if block_id is None else PromptBlock.objects.filter(pk=block_id).first()
         pin = None if block is None else (block.pk, str(block.uuid))
         pins[scorer_id] = ScorerPin(str(scorer.uuid), config["type"] == EXTERNAL, pin)
     gate.scorer_pins_json = canonical.dump(pins)

@@ -103,7 +103,7 @@ class AgreementAnswer(ResponseSchema):
 
 
 def _config(name: str) -> Source:
-    return Source(lambda one: one.config.get(name))
+    return Source(lambda scorer: scorer.config.get(name))
 
 
 class ScorerJudge(ResponseSchema):
@@ -120,24 +120,24 @@ class RegisteredConfig(ResponseSchema):
     name: Annotated[str, _config("name")]
     description: Annotated[str | None, _config("description")] = None
     type: Annotated[str, _config("type")]
-    judge: Annotated[ScorerJudge | None, Source(lambda one: one if one.config["type"] == JUDGE else None)] = (
-        None
-    )
+    judge: Annotated[
+        ScorerJudge | None, Source(lambda scorer: scorer if scorer.config["type"] == JUDGE else None)
+    ] = None
 
 
 class RegisteredScorer(ResponseSchema):
     """A scorer in the form of other runtimes."""
 
-    config: Annotated[RegisteredConfig, Source(lambda one: one)]
+    config: Annotated[RegisteredConfig, Source(lambda scorer: scorer)]
 
 
 class RegisteredAnswer(ResponseSchema):
     """A scorer, with the published agents that name it."""
 
-    scorer: Annotated[RegisteredScorer, Source(lambda one: one)]
+    scorer: Annotated[RegisteredScorer, Source(lambda scorer: scorer)]
     sampling: Annotated[JsonObject | None, _config("defaultSampling")] = None
-    agent_ids: Annotated[list[str], Source(lambda one: [agent_id for agent_id, _ in one.agents])]
-    agent_names: Annotated[list[str], Source(lambda one: [name for _, name in one.agents])]
+    agent_ids: Annotated[list[str], Source(lambda scorer: [agent_id for agent_id, _ in scorer.agents])]
+    agent_names: Annotated[list[str], Source(lambda scorer: [name for _, name in scorer.agents])]
     workflow_ids: Annotated[list[str], Source(lambda _one: [])]
     is_registered: Annotated[bool, Field(description="Whether it can be run here."), Source("is_run_here")]
     source: Annotated[Literal["stored"], Source(lambda _one: "stored")]
@@ -163,8 +163,10 @@ class ScorerViews(ResourceViewSet):
         status = Status(request.query_params.get("status", Status.PUBLISHED))
         self._depends_on(id, (AGENT.slug, None))
         agents = self.collection.dependents(id, status=status, by=self.caller)
-        named = [Dependent(agent_id, name, AGENT.slug) for agent_id, name in agents.readable]
-        return Response(self.dump(([*named, *iter_dependents(id, self.caller)], agents.hidden_count)))
+        agent_dependents = [Dependent(agent_id, name, AGENT.slug) for agent_id, name in agents.readable]
+        return Response(
+            self.dump(([*agent_dependents, *iter_dependents(id, self.caller)], agents.hidden_count))
+        )
 
     def agreement(self, request: Request, id: str) -> Response:
         """Compare its scores with people's labels under its id."""
@@ -197,15 +199,15 @@ class RegisteredViewSet(EditorViewSet):
         return with_etag(request, self.dump(Scoring.current().registered_one(id, by=self.caller)))
 
 
-def parse_attempt(given: Json) -> Attempt:
+def parse_attempt(body: Json) -> Attempt:
     """Return the attempt that the body of a request describes."""
-    usage = given.get("usage")
+    usage = body.get("usage")
     return Attempt(
-        input=given["input"],
-        output=given["output"],
-        ground_truth=given.get("groundTruth", MISSING),
-        metadata=given.get("metadata", {}),
-        tool_calls=given.get("toolCalls"),
+        input=body["input"],
+        output=body["output"],
+        ground_truth=body.get("groundTruth", MISSING),
+        metadata=body.get("metadata", {}),
+        tool_calls=body.get("toolCalls"),
         tokens=None if usage is None else sum(usage[name] for name in _COUNTED),
-        milliseconds=given.get("milliseconds"),
+        milliseconds=body.get("milliseconds"),
     )

@@ -85,9 +85,9 @@ def whole_number(text: str, *, comma: bool) -> Decimal | None:
     return None if match is None else _value(match)
 
 
-def _value(found: regex.Match[str]) -> Decimal | None:
-    digits = "".join(digit for digit in found["whole"] if digit.isdecimal()) or "0"
-    written = f"{found['sign'] or ''}{digits}.{found['fraction'] or '0'}{found['exponent'] or ''}"
+def _value(match: regex.Match[str]) -> Decimal | None:
+    digits = "".join(digit for digit in match["whole"] if digit.isdecimal()) or "0"
+    written = f"{match['sign'] or ''}{digits}.{match['fraction'] or '0'}{match['exponent'] or ''}"
     try:
         number = Decimal(written.translate(_SIGNS))
     except InvalidOperation:
@@ -126,8 +126,8 @@ class Attempt:
     @property
     def context(self) -> dict[str, Any]:
         """The values that templates can name."""
-        named = {"input": self.input, "output": self.output, "metadata": self.metadata}
-        return named if self.ground_truth is MISSING else {**named, "groundTruth": self.ground_truth}
+        values = {"input": self.input, "output": self.output, "metadata": self.metadata}
+        return values if self.ground_truth is MISSING else {**values, "groundTruth": self.ground_truth}
 
     @property
     def text(self) -> str:
@@ -256,8 +256,8 @@ def find_passing(error: Exception) -> Passing | None:
 
 def question(attempt: Attempt, labels: Sequence[str]) -> str:
     """Return the input for the judge, fenced so that no part of it can be taken for the question."""
-    shown = {"Input": attempt.input, "Output": attempt.output, "Reference": attempt.ground_truth}
-    texts = {title: to_text(value) for title, value in shown.items() if value is not MISSING}
+    sections = {"Input": attempt.input, "Output": attempt.output, "Reference": attempt.ground_truth}
+    texts = {title: to_text(value) for title, value in sections.items() if value is not MISSING}
     longest = max((len(run) for text in texts.values() for run in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     parts = [f"{title}:\n{fence}\n{text}\n{fence}" for title, text in texts.items()]
@@ -290,10 +290,10 @@ def verdict_in(answer: str, labels: Sequence[str]) -> Mapping[str, str]:
 
 
 def _form(labels: Sequence[str]) -> str:
-    named = ", ".join(map(canonical.dump, labels))
+    label_list = ", ".join(map(canonical.dump, labels))
     return (
         f'Answer with a JSON object and nothing else: {{"reason": "…", "label": "…"}}. First give the reason '
-        f"in a sentence or two, then the label, which is one of {named}."
+        f"in a sentence or two, then the label, which is one of {label_list}."
     )
 
 
@@ -311,13 +311,13 @@ def reference(template: Any, attempt: Attempt) -> Any:
     if not isinstance(template, str):
         return template
     evaluation = Evaluation.of(attempt.context)
-    named = list(placeholders(template))
-    values = [evaluation.value_at(path, fallback) for path, fallback in named]
-    missing = next((path for (path, _), value in zip(named, values, strict=True) if value is None), None)
+    paths = list(placeholders(template))
+    values = [evaluation.value_at(path, fallback) for path, fallback in paths]
+    missing = next((path for (path, _), value in zip(paths, values, strict=True) if value is None), None)
     if missing is not None:
         raise NotScorable(f"There is no {missing}.")
     pieces = [piece for piece in split(template) if piece[1] or piece[0].strip()]
-    return values[0] if len(pieces) == len(named) == 1 else render(template, evaluation)
+    return values[0] if len(pieces) == len(paths) == 1 else render(template, evaluation)
 
 
 def _fold_case(text: str, config: Config) -> str:
@@ -326,11 +326,11 @@ def _fold_case(text: str, config: Config) -> str:
 
 def equals(config: Config, attempt: Attempt) -> bool:
     """Compare with the value: texts as texts, other JSON by value."""
-    wanted = reference(config.get("value", GROUND_TRUTH), attempt)
-    if not isinstance(wanted, str):
+    expected = reference(config.get("value", GROUND_TRUTH), attempt)
+    if not isinstance(expected, str):
         actual = attempt.json
-        return actual is not MISSING and canonical.same(actual, wanted)
-    texts = (_fold_case(text, config) for text in (attempt.text, wanted))
+        return actual is not MISSING and canonical.same(actual, expected)
+    texts = (_fold_case(text, config) for text in (attempt.text, expected))
     left, right = (text.strip() if config.get("trim", True) else text for text in texts)
     return left == right
 
@@ -338,14 +338,14 @@ def equals(config: Config, attempt: Attempt) -> bool:
 def contains(config: Config, attempt: Attempt) -> bool:
     """Look for all of the values, or for any."""
     text = _fold_case(attempt.text, config)
-    wanted = (_fold_case(to_text(reference(value, attempt)), config) for value in config["values"])
-    matches = [value in text for value in wanted]
+    expected = (_fold_case(to_text(reference(value, attempt)), config) for value in config["values"])
+    matches = [value in text for value in expected]
     return any(matches) if config.get("mode") == "any" else all(matches)
 
 
 def _has_affix(test: Callable[[str, str], bool], config: Config, attempt: Attempt) -> bool:
-    wanted = to_text(reference(config["value"], attempt))
-    return test(_fold_case(attempt.text, config), _fold_case(wanted, config))
+    expected = to_text(reference(config["value"], attempt))
+    return test(_fold_case(attempt.text, config), _fold_case(expected, config))
 
 
 def has_pattern(config: Config, attempt: Attempt) -> bool:
@@ -366,7 +366,7 @@ def json_schema(config: Config, attempt: Attempt) -> bool:
 
 def json_equals(config: Config, attempt: Attempt) -> bool:
     """Compare the value at a path of the JSON."""
-    wanted = reference(config.get("value", GROUND_TRUTH), attempt)
+    expected = reference(config.get("value", GROUND_TRUTH), attempt)
     actual = attempt.json
     for segment in config["path"].split(".") if config.get("path") else ():
         if isinstance(actual, list) and is_key(segment):
@@ -384,15 +384,15 @@ def json_equals(config: Config, attempt: Attempt) -> bool:
         return canonical.same(actual, value)
 
     # A reference given as text may be the JSON itself, as in a column of a table.
-    either = [wanted, parse_json(wanted)] if isinstance(wanted, str) else [wanted]
+    either = [expected, parse_json(expected)] if isinstance(expected, str) else [expected]
     return any(is_near(value) for value in either if value is not MISSING)
 
 
 def numeric(config: Config, attempt: Attempt) -> bool:
     """Compare the first number of the answer, as people write numbers (see `first_number`)."""
-    wanted = reference(config.get("value", GROUND_TRUTH), attempt)
+    expected = reference(config.get("value", GROUND_TRUTH), attempt)
     comma = config.get("decimal") == ","
-    number = whole_number(wanted, comma=comma) if isinstance(wanted, str) else _decimal(wanted)
+    number = whole_number(expected, comma=comma) if isinstance(expected, str) else _decimal(expected)
     if number is None:
         raise NotScorable("The reference is not a number.")
     try:
@@ -424,28 +424,28 @@ def _within(left: Decimal, right: Decimal, tolerance: float) -> bool:
 
 def similarity(config: Config, attempt: Attempt) -> float:
     """Measure how similar the texts are, from 0 to 1."""
-    wanted = to_text(reference(config.get("value", GROUND_TRUTH), attempt))
-    if max(len(wanted), len(attempt.text)) > MAX_SIMILAR:
+    expected = to_text(reference(config.get("value", GROUND_TRUTH), attempt))
+    if max(len(expected), len(attempt.text)) > MAX_SIMILAR:
         raise ScorerError("too_long", f"Only texts of up to {MAX_SIMILAR} characters are compared.")
     if config.get("algorithm") == "tokens":
-        left, right = Counter(caseless(wanted).split()), Counter(caseless(attempt.text).split())
+        left, right = Counter(caseless(expected).split()), Counter(caseless(attempt.text).split())
         total = left.total() + right.total()
         return 2 * (left & right).total() / total if total else 1.0
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  12 MiB, only for comparisons
 
-    return Levenshtein.normalized_similarity(wanted, attempt.text)
+    return Levenshtein.normalized_similarity(expected, attempt.text)
 
 
 def called_tool(config: Config, attempt: Attempt) -> bool:
     """Look for a call of the tool."""
     if attempt.tool_calls is None:
         raise NotScorable("The calls of tools are not known.")
-    wanted = config.get("args", {})
+    arguments = config.get("args", {})
     called = any(
         call.get("toolName") == config["name"]
         and all(
             name in (call.get("args") or {}) and canonical.same(call["args"][name], value)
-            for name, value in wanted.items()
+            for name, value in arguments.items()
         )
         for call in attempt.tool_calls
     )

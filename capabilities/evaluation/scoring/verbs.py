@@ -42,8 +42,8 @@ def list_registered(scoring: Verbs, *, by: Who = APPLICATION) -> list[Registered
     caller = caller_of(by)
     rows = scoring.editor.collection(SCORER).list(by=caller).order_by("pk")
     agents = _agents(scoring.editor, {}, caller)
-    shown = ((row.pk, row.active or row.latest) for row in rows)
-    return [Registered(pk, version.config, agents.get(pk, ())) for pk, version in shown]
+    versions = ((row.pk, row.active or row.latest) for row in rows)
+    return [Registered(pk, version.config, agents.get(pk, ())) for pk, version in versions]
 
 
 def find_registered(scoring: Verbs, scorer_id: str, *, by: Who = APPLICATION) -> Registered:
@@ -54,10 +54,12 @@ def find_registered(scoring: Verbs, scorer_id: str, *, by: Who = APPLICATION) ->
     return Registered(scorer_id, config, agents.get(scorer_id, ()))
 
 
-def _agents(editor: Editor, wanted: Mapping[str, str], by: Caller) -> Mapping[str, Sequence[tuple[str, str]]]:
+def _agents(
+    editor: Editor, filters: Mapping[str, str], by: Caller
+) -> Mapping[str, Sequence[tuple[str, str]]]:
     """Return the published agents by the scorers that they name; overrides do not count."""
     readable = editor.agent.list(by=by).exclude(pk__in=editor.code.agents).order_by()
-    rows = ScorerReference.objects.filter(**wanted, version__in=readable.values("active_version"))
+    rows = ScorerReference.objects.filter(**filters, version__in=readable.values("active_version"))
     names = rows.order_by("version__resource_id").values_list(
         "target_id", "version__resource_id", F("version__name")
     )

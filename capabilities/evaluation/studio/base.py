@@ -90,21 +90,21 @@ def agent_names(ids: Iterable[str], by: Caller) -> Mapping[str, str]:
     }
 
 
-def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:
+def scorer_choices(workspace_id: str, by: Caller, *, selected: Iterable[str] = ()) -> Choices:
     """Return the scorers of a workspace that the caller may read: id and name.
 
-    Those in `held` are always included.
+    Those in `selected` are always included.
     """
     rows = get_editor().collection(SCORER).list(by=by).filter(workspace=workspace_id)
-    named = {row.pk: str(row.latest.config["name"]) for row in rows.select_related("latest_version")}
-    offered = {**{scorer_id: scorer_id for scorer_id in held}, **named}
-    return sorted(offered.items(), key=lambda choice: collation_key(choice[1]))
+    names = {row.pk: str(row.latest.config["name"]) for row in rows.select_related("latest_version")}
+    choices = {**{scorer_id: scorer_id for scorer_id in selected}, **names}
+    return sorted(choices.items(), key=lambda choice: collation_key(choice[1]))
 
 
 def offer(form: forms.Form, **choices: Sequence[tuple[str, Any]]) -> None:
     """Set the choices of fields of a form."""
-    for name, offered in choices.items():
-        form.fields[name].choices = offered  # type: ignore[attr-defined]
+    for name, field_choices in choices.items():
+        form.fields[name].choices = field_choices  # type: ignore[attr-defined]
 
 
 def json_object(text: str) -> dict[str, Any] | None:
@@ -148,7 +148,7 @@ class DatasetPage(WorkspacePage):
 
     def scorer_choices(self) -> Choices:
         """Return the scorers that forms offer: id and name."""
-        return scorer_choices(self.workspace.pk, self.caller, held=self.dataset.scorer_ids)
+        return scorer_choices(self.workspace.pk, self.caller, selected=self.dataset.scorer_ids)
 
     def own_address(self, page: str = "dataset", *rest: str) -> str:
         """Return the address of another page about this dataset."""
@@ -156,7 +156,7 @@ class DatasetPage(WorkspacePage):
 
     def _tabs_of_dataset(self) -> NavigationRow:
         may_change = self.may(right_to_change(self.dataset))
-        offered = {
+        tabs = {
             "dataset": (_("Items"), True),
             "experiments": (_("Experiments"), True),
             "dataset_scorers": (_("Scorers"), may_change),
@@ -166,7 +166,7 @@ class DatasetPage(WorkspacePage):
         return NavigationRow.of(
             [
                 Link(title=title, address=self.own_address(page), is_current=page == self.page_of_dataset)
-                for page, (title, is_offered) in offered.items()
+                for page, (title, is_offered) in tabs.items()
                 if is_offered
             ]
         )
@@ -174,7 +174,7 @@ class DatasetPage(WorkspacePage):
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page about the dataset."""
         right = right_to_change(self.dataset)
-        own = {
+        dataset_context = {
             "dataset": self.dataset,
             "may_save": self.may(Right.SAVE),
             "is_followed": right is Right.PUBLISH,
@@ -189,7 +189,7 @@ class DatasetPage(WorkspacePage):
             "export_address": self.own_address("dataset_export"),
             "delete_address": self.own_address("dataset_delete"),
         }
-        return super().page(template, title=title, status=status, **{**own, **context})
+        return super().page(template, title=title, status=status, **{**dataset_context, **context})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -379,14 +379,14 @@ class TablePage(DatasetPage):
         self.caller.require(Right.SAVE, self.dataset.workspace_id)
         ids = list(item_ids_in(request.POST.getlist("item")))
         revisions = Revision.objects.of_version(self.dataset).filter(item__in=ids)
-        typed = _TypedRows(request.POST, {str(revision.item_id): revision for revision in revisions})
+        typed_rows = _TypedRows(request.POST, {str(revision.item_id): revision for revision in revisions})
         try:
             saved = Datasets.save_items(
                 self.dataset_id,
-                base=typed.base,
-                changed=typed.changed,
-                removed=typed.removed,
-                added=typed.added,
+                base=typed_rows.base,
+                changed=typed_rows.changed,
+                removed=typed_rows.removed,
+                added=typed_rows.added,
                 by=self.caller,
             )
         except DatasetChanged:
@@ -395,25 +395,25 @@ class TablePage(DatasetPage):
                 "Someone has changed this dataset in the meantime. What you typed is still here, and not "
                 "saved: save again if it is still right."
             )
-            return self.show(typed.rows(self._row), status=409, errors=[message])
+            return self.show(typed_rows.rows(self._row), status=409, errors=[message])
         except Invalid as error:
-            rows = typed.rows(self._row, error)
+            rows = typed_rows.rows(self._row, error)
             return self.show(
                 rows, status=400, errors=[] if any(row.errors for row in rows) else [error.message]
             )
         except (ItemConflict, ItemTooLarge) as error:
-            return self.show(typed.rows(self._row), status=400, errors=[as_text(error.message, request)])
-        if saved.version == typed.base:
+            return self.show(typed_rows.rows(self._row), status=400, errors=[as_text(error.message, request)])
+        if saved.version == typed_rows.base:
             return self.go(request.get_full_path(), _("Nothing has changed."))
         number = {"number": saved.version}
-        if not typed.removed:
+        if not typed_rows.removed:
             return self.go(request.get_full_path(), _("Saved as version %(number)s.") % number)
         sentence = ngettext(
             "%(count)d item deleted; saved as version %(number)s.",
             "%(count)d items deleted; saved as version %(number)s.",
-            len(typed.removed),
+            len(typed_rows.removed),
         )
-        return self.go(request.get_full_path(), sentence % {**number, "count": len(typed.removed)})
+        return self.go(request.get_full_path(), sentence % {**number, "count": len(typed_rows.removed)})
 
     def show(
         self,
@@ -447,8 +447,8 @@ class TablePage(DatasetPage):
         text = clip(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
         if text:
             revisions = revisions.with_text(text)
-        known = self.dataset.items_count if not text and version is None else None
-        return self.paginate(LongList(revisions, known), PER_PAGE)
+        count = self.dataset.items_count if not text and version is None else None
+        return self.paginate(LongList(revisions, count), PER_PAGE)
 
     def _version(self) -> int | None:
         text = self.request.GET.get("version", "")
@@ -480,16 +480,16 @@ class _TypedRows:
         }
         self.added: dict[str, Mapping[str, Any]] = {}
         for key in form.getlist("new"):
-            typed = self._cells(key)
-            if not any(typed.values()):
+            cells = self._cells(key)
+            if not any(cells.values()):
                 continue
-            item: dict[str, Any] = {"input": texts.typed_cell(typed["input"]) if typed["input"] else None}
-            if typed["groundTruth"]:
-                item["groundTruth"] = texts.typed_cell(typed["groundTruth"])
-            if typed["tags"]:
-                item["metadata"] = {tags.MEMBER: tags.listed_in(typed["tags"])}
-            if typed["externalId"]:
-                item["externalId"] = typed["externalId"]
+            item: dict[str, Any] = {"input": texts.typed_cell(cells["input"]) if cells["input"] else None}
+            if cells["groundTruth"]:
+                item["groundTruth"] = texts.typed_cell(cells["groundTruth"])
+            if cells["tags"]:
+                item["metadata"] = {tags.MEMBER: tags.listed_in(cells["tags"])}
+            if cells["externalId"]:
+                item["externalId"] = cells["externalId"]
             self.added[key] = item
 
     def _cells(self, key: str) -> dict[str, str]:
@@ -497,15 +497,15 @@ class _TypedRows:
 
     def _changes(self, key: str, revision: Revision) -> dict[str, Any]:
         """Return the members whose cells differ from the shown ones."""
-        typed, before = self._cells(key), cell_texts(revision)
+        cells, before = self._cells(key), cell_texts(revision)
         changes: dict[str, Any] = {}
         for name in ("input", "groundTruth"):
             # A browser sends every line ending in the same form.
-            if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
-                changes[name] = texts.typed_cell(typed[name]) if typed[name] else None
-        if typed["tags"] != before["tags"]:
-            others = {**revision.payload.get("metadata", {}), tags.MEMBER: tags.listed_in(typed["tags"])}
-            changes["metadata"] = {name: other for name, other in others.items() if other != []} or None
+            if cells[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
+                changes[name] = texts.typed_cell(cells[name]) if cells[name] else None
+        if cells["tags"] != before["tags"]:
+            metadata = {**revision.payload.get("metadata", {}), tags.MEMBER: tags.listed_in(cells["tags"])}
+            changes["metadata"] = {name: other for name, other in metadata.items() if other != []} or None
         return changes
 
     def rows(self, row_of: Callable[[Revision], TableRow], error: Invalid | None = None) -> list[TableRow]:
@@ -594,13 +594,13 @@ class ScorersPage(FormPage, DatasetPage):
             config = {**simple.config, "name": name}
             more = {"workspace": self.workspace.pk, "publish": False, "by": self.caller}
             try:
-                created = scorers.create(config, id=simple.id, **more)
+                scorer = scorers.create(config, id=simple.id, **more)
             except IdTaken:  # in another workspace
-                created = scorers.create(config, id=f"{simple.id}-{token_hex(3)}", **more)
-            scorer_id = created.resource.pk
+                scorer = scorers.create(config, id=f"{simple.id}-{token_hex(3)}", **more)
+            scorer_id = scorer.resource.pk
             if self.may(Right.PUBLISH):
                 try:
-                    scorers.publish(scorer_id, created.version.version_id, by=self.caller)
+                    scorers.publish(scorer_id, scorer.version.version_id, by=self.caller)
                 except VersioningError:  # such as by a review policy: then it stays a draft
                     message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
         self._change_scorers(list(dict.fromkeys([*self.dataset.scorer_ids, scorer_id])))

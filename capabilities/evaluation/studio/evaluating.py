@@ -91,8 +91,8 @@ def find_last(resource: VersionedResource, by: Caller) -> Experiment | None:
 
 def _experiments(resource: VersionedResource, by: Caller) -> ExperimentQuerySet:
     """Return the experiments with an agent, newest first, without those that were only baselines."""
-    named = {"targetType": TargetType.AGENT, "targetId": resource.pk, "workspaceId": resource.workspace_id}
-    rows = Experiments.list(named, by=by).filter(dataset__isnull=False, candidates=None)
+    filters = {"targetType": TargetType.AGENT, "targetId": resource.pk, "workspaceId": resource.workspace_id}
+    rows = Experiments.list(filters, by=by).filter(dataset__isnull=False, candidates=None)
     return rows.select_related("dataset").order_by("-created_at", "pk")
 
 
@@ -278,8 +278,8 @@ class EvaluatePage(ResourcePage):
 
     def _version(self, version_id: str) -> Snapshot:
         """Return a version, by default the current one; raises `NotFound`."""
-        wanted = version_id or self._agent.current.version_id
-        version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
+        chosen_id = version_id or self._agent.current.version_id
+        version: Snapshot = self.collection.version(self.resource_id, chosen_id, by=self.caller).version
         return version
 
     def _form(self, dataset: Dataset, version: Snapshot) -> str:

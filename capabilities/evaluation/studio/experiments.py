@@ -678,7 +678,7 @@ class BlindPage(OneExperimentPage):
         own_labels = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
         judged = {str(item_id) for item_id in own_labels.values_list("item_id", flat=True)}
         item = next((item for item in self.items if item not in judged), None)
-        done = sum(item in judged for item in self.items)
+        judged_count = sum(item in judged for item in self.items)
         answers = []
         if item is not None:
             cells = Cell.objects.filter(item_id=item, attempt=0).with_revisions()
@@ -690,9 +690,9 @@ class BlindPage(OneExperimentPage):
             experiment_address=address_of_experiment(self.experiment),
             item=item,
             answers=answers,
-            number=done + 1,
+            number=judged_count + 1,
             count=len(self.items),
-            done=done,
+            done=judged_count,
             preferences=None if item else summarize_preferences(self.experiment, self.baseline),
         )
 

@@ -140,14 +140,14 @@ def recognise_column(name: str) -> formats.Column | None:
     before, dot, key = name.partition(".")
     if column.member != "input" or column.key is None or (dot and before == "input"):
         return column
-    known = _known_captions()
-    if dot and key.strip() and (member := known.get(_plain(before))) in formats.KEYED:
+    captions = _known_captions()
+    if dot and key.strip() and (member := captions.get(_plain(before))) in formats.KEYED:
         return (
             formats.Column(formats.TAGS)
             if (member, _plain(key)) == ("metadata", formats.TAGS)
             else formats.Column(str(member), key.strip())
         )
-    member = known.get(_plain(name))
+    member = captions.get(_plain(name))
     if member is not None and f"__{member}" in formats.WHOLES and member not in {"input", "groundTruth"}:
         return formats.Column(f"__{member}")
     return None if member is None else formats.Column(member)
@@ -165,14 +165,16 @@ def _guess_columns(header: Sequence[str], *, has_header: bool) -> list[formats.C
             formats.Column(members[number] if number < len(members) else formats.LEFT_OUT)
             for number in range(len(header))
         ]
-    known = [recognise_column(name) for name in header]
+    columns = [recognise_column(name) for name in header]
     for member, words in _SYNONYMS.items():
-        places = [n for n, name in enumerate(header) if known[n] is None and _plain(name) in words]
-        if places and not any(column is not None and column.member.strip("_") == member for column in known):
-            known[places[0]] = formats.Column(member)
-    if formats.Column("input") not in known:
-        return [column or formats.find_column(name) for column, name in zip(known, header, strict=True)]
-    return [column or formats.Column("metadata", name) for column, name in zip(known, header, strict=True)]
+        places = [n for n, name in enumerate(header) if columns[n] is None and _plain(name) in words]
+        if places and not any(
+            column is not None and column.member.strip("_") == member for column in columns
+        ):
+            columns[places[0]] = formats.Column(member)
+    if formats.Column("input") not in columns:
+        return [column or formats.find_column(name) for column, name in zip(columns, header, strict=True)]
+    return [column or formats.Column("metadata", name) for column, name in zip(columns, header, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,7 @@ def _read_column(choices: Mapping[str, str], number: int, guess: formats.Column)
     return formats.Column(
         member.removesuffix("."),
         key.strip() if is_keyed else None,
-        next((known for known in formats.TYPES if known == kind), "auto"),
+        next((column_type for column_type in formats.TYPES if column_type == kind), "auto"),
     )
 
 

@@ -214,22 +214,22 @@ class GateForm(forms.Form):
     @property
     def fields_of_gate(self) -> dict[str, Any]:
         """The fields of the gate, as its verbs take them."""
-        given = self.cleaned_data
+        data = self.cleaned_data
         fields = {
-            "dataset_id": given["dataset"],
-            "scorer_ids": given["scorers"],
-            "attempts": given["attempts"],
-            "evidence_days": given["days"],
-            "request_context": given["context"],
-            "tool_policy": given["tools"],
-            "too_few": given["few"],
-            "bypass": given["bypass"],
-            "enabled": given["enabled"] == "yes",
+            "dataset_id": data["dataset"],
+            "scorer_ids": data["scorers"],
+            "attempts": data["attempts"],
+            "evidence_days": data["days"],
+            "request_context": data["context"],
+            "tool_policy": data["tools"],
+            "too_few": data["few"],
+            "bypass": data["bypass"],
+            "enabled": data["enabled"] == "yes",
         }
-        if given["primary"]:
-            fields["primary_scorer"] = given["primary"]
-        if given["rule"] != KEPT:
-            name, number, tag = (given[field] for field in ("rule", "number", "tag"))
+        if data["primary"]:
+            fields["primary_scorer"] = data["primary"]
+        if data["rule"] != KEPT:
+            name, number, tag = (data[field] for field in ("rule", "number", "tag"))
             rule = {"rule": name}
             if name in NUMBERS:
                 rule[NUMBERS[name]] = number / PERCENT if name == "passRate" else number
@@ -660,12 +660,16 @@ def notes(
         resource_uuid=target.identity,
         version_id__in=[version.version_id for version in versions],
     )
-    said_of: dict[str, list[SafeString]] = {}
+    sentences_by_version: dict[str, list[SafeString]] = {}
     for event in events.order_by("position"):
-        said = format_html(
+        sentence = format_html(
             _("{who} published it without evidence: “{reason}”"),
             who=person(event.actor, Place.BEGINNING),
             reason=str(event.detail.get("reason") or ""),
         )
-        said_of.setdefault(event.version_id, []).append(format_html("<strong>{}</strong>", said))
-    return {version_id: list(dict.fromkeys(said)) for version_id, said in said_of.items()}
+        sentences_by_version.setdefault(event.version_id, []).append(
+            format_html("<strong>{}</strong>", sentence)
+        )
+    return {
+        version_id: list(dict.fromkeys(sentences)) for version_id, sentences in sentences_by_version.items()
+    }
