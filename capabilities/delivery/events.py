@@ -24,10 +24,10 @@ def _describe(event: Event, names: Names) -> Sentence:
     if action == "changed":
         fields = ", ".join(map(split_words_of_name, event.detail.get("fields") or ()))
         return Sentence(_("{who} changed a webhook: {fields}"), {"fields": fields})
-    named = names.named.get((event.position, event.ordinal))
-    if action == "disabled" and not event.actor and named is not None:
+    webhook = names.named.get((event.position, event.ordinal))
+    if action == "disabled" and not event.actor and webhook is not None:
         return Sentence(
-            _("The webhook {webhook} was disabled: its receiver takes no messages"), {"webhook": named}
+            _("The webhook {webhook} was disabled: its receiver takes no messages"), {"webhook": webhook}
         )
     sentences = {
         "created": _("{who} created a webhook"),

@@ -196,8 +196,8 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
 
         A webhook is busy while the maximum number of threads send to it: one if its receiver is failing.
         """
-        waiting = Webhook.objects.exclude(pk__in=self._busy()).with_due(self.due())
-        return list(waiting.values_list("workspace", "pk"))
+        webhooks = Webhook.objects.exclude(pk__in=self._busy()).with_due(self.due())
+        return list(webhooks.values_list("workspace", "pk"))
 
     def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Delivery]:
         """Lease due deliveries of one webhook, unless it has become busy; one if its receiver is failing.
@@ -219,8 +219,8 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
         # gone.
         lease_end = Now() + datetime.timedelta(seconds=LEASE_SECONDS / 2)
         leased = self.model._default_manager.filter(leased_until__gt=lease_end).order_by()
-        counted = leased.values("webhook").annotate(number=Count("leased_by", distinct=True))
-        busy = counted.filter(Q(number__gte=SENDERS) | Q(webhook__failing_since__isnull=False))
+        senders = leased.values("webhook").annotate(number=Count("leased_by", distinct=True))
+        busy = senders.filter(Q(number__gte=SENDERS) | Q(webhook__failing_since__isnull=False))
         return busy.values("webhook")
 
     def finish(self, **changes: Any) -> None:
@@ -343,9 +343,9 @@ def sign(message_id: str, timestamp: int, body: bytes, secrets: Iterable[str]) -
 
 def derive_secret(webhook: Webhook, root: bytes, *, generation: int | None = None) -> str:
     """Return the secret of a webhook (`whsec_…`), by default of the newest generation."""
-    named = f"{webhook.pk}:{webhook.generation if generation is None else generation}"
-    derived = hmac.new(root, named.encode(), hashlib.sha256).digest()
-    return SECRET_PREFIX + base64.b64encode(derived).decode()
+    label = f"{webhook.pk}:{webhook.generation if generation is None else generation}"
+    digest = hmac.new(root, label.encode(), hashlib.sha256).digest()
+    return SECRET_PREFIX + base64.b64encode(digest).decode()
 
 
 class RootKeyUnreadable(KeyUnreadable):
@@ -370,8 +370,8 @@ class RootKey(SealedKey):
     @classmethod
     def texts(cls) -> list[str]:
         """Return the keys in `EDITOR_WEBHOOK_KEY`, followed by the others."""
-        own = [text for part in settings.EDITOR_WEBHOOK_KEY.split(",") if (text := part.strip())]
-        return [*own, *super().texts()]
+        key_texts = [text for part in settings.EDITOR_WEBHOOK_KEY.split(",") if (text := part.strip())]
+        return [*key_texts, *super().texts()]
 
 
 _MEMBERS: Final = "|".join(sorted(PEOPLE_MEMBERS))
@@ -383,25 +383,25 @@ _PEOPLE: Final = re.compile(
 
 def _erase_in_deliveries(erasure: Erasure) -> int:
     """Replace the person in events that are pending or can be replayed."""
-    changed = 0
+    count = 0
     for delivery in Delivery.objects.filter(erasure.found_in("body")).only("pk", "body").iterator():
         event = json.loads(delivery.body)
         event["actor"]["id"] = erasure.replace_name(event["actor"]["id"])
         event["detail"] = erasure.replace_in_detail(event["detail"])
         body = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
         if body != delivery.body:
-            changed += Delivery.objects.filter(pk=delivery.pk).update(body=body)
-    return changed
+            count += Delivery.objects.filter(pk=delivery.pk).update(body=body)
+    return count
 
 
 def _erase_in_responses(erasure: Erasure) -> int:
     """Replace the person in answers of receivers that repeat the event, or its beginning."""
-    changed = 0
+    count = 0
     for attempt in DeliveryAttempt.objects.filter(erasure.found_in("response")).only("pk", "response"):
         response = _PEOPLE.sub(lambda match: match[1] + erasure.replace_quoted(match[2]), attempt.response)
         if response != attempt.response:
-            changed += DeliveryAttempt.objects.filter(pk=attempt.pk).update(response=response)
-    return changed
+            count += DeliveryAttempt.objects.filter(pk=attempt.pk).update(response=response)
+    return count
 
 
 PERSONAL_DATA: Final = (

@@ -83,9 +83,9 @@ class PersonListener:
         if user is None or not user.is_active:
             return None
         # Django's `get_user` would give a session from before a change of SECRET_KEY another id.
-        stored = session_store()(self.session).get(HASH_SESSION_KEY, "")
+        stored_hash = session_store()(self.session).get(HASH_SESSION_KEY, "")
         hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
-        is_valid = any(constant_time_compare(stored, session_hash) for session_hash in hashes)
+        is_valid = any(constant_time_compare(stored_hash, session_hash) for session_hash in hashes)
         return Rights(caller_for(user, Via.API)) if is_valid else None
 
 

@@ -141,8 +141,8 @@ class WebhookForm(forms.Form):
         super().__init__(*args, **options)
         self.groups = [(group, {group.pattern, *dict(group.types)}) for group in group_types(types())]
         declared = {name for _group, names in self.groups for name in names}
-        stored = self.initial.get("event_types", ())
-        self.unknown = [event_type for event_type in stored if event_type not in declared]
+        stored_types = self.initial.get("event_types", ())
+        self.unknown = [event_type for event_type in stored_types if event_type not in declared]
         """Stored types that no application declares any more."""
         choices = [(name, name) for name in (*sorted(declared), *self.unknown)]
         self.fields["event_types"].choices = choices  # type: ignore[attr-defined]
@@ -150,15 +150,15 @@ class WebhookForm(forms.Form):
     @property
     def choices(self) -> Iterator[tuple[TypeGroup, frozenset[str]]]:
         """The types by subject, each with the names that are chosen."""
-        chosen = frozenset(self["event_types"].value() or ())
-        return ((group, chosen & names) for group, names in self.groups)
+        chosen_types = frozenset(self["event_types"].value() or ())
+        return ((group, chosen_types & names) for group, names in self.groups)
 
     @property
     def values(self) -> dict[str, Any]:
         """The input, without event types that a chosen pattern already matches."""
-        chosen = self.cleaned_data["event_types"]
+        names = self.cleaned_data["event_types"]
         event_types = [
-            name for name in chosen if name.endswith(".*") or f"{name.rpartition('.')[0]}.*" not in chosen
+            name for name in names if name.endswith(".*") or f"{name.rpartition('.')[0]}.*" not in names
         ]
         return {**self.cleaned_data, "event_types": event_types}
 

@@ -165,19 +165,19 @@ def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
     columns = check_fields(changes)
     running.fill()  # earlier events are matched against the previous settings
     with _administering(webhook_id, caller) as webhook:
-        changed = [name for name, value in columns.items() if getattr(webhook, name) != value]
-        if not changed:
+        changed_names = [name for name, value in columns.items() if getattr(webhook, name) != value]
+        if not changed_names:
             return webhook
-        for name in changed:
+        for name in changed_names:
             setattr(webhook, name, columns[name])
-        if "enabled" in changed:
+        if "enabled" in changed_names:
             webhook.disabled_reason = ""
             if webhook.enabled:
                 webhook.failing_since, webhook.after = None, events.position()
             else:
                 webhook.deliveries.cancel()
         webhook.save()
-        webhook.record("changed", caller, fields=sorted(map(to_camel, changed)))
+        webhook.record("changed", caller, fields=sorted(map(to_camel, changed_names)))
         return webhook
 
 
@@ -311,8 +311,8 @@ def read_health(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
     rows = Delivery.objects.filter(
         webhook__in=webhooks, state__in=(DeliveryState.PENDING, DeliveryState.FAILED)
     ).order_by()
-    counted = rows.values_list("webhook", "state").annotate(number=Count("pk"))
-    numbers = {(webhook, state): number for webhook, state, number in counted}
+    counts = rows.values_list("webhook", "state").annotate(number=Count("pk"))
+    numbers = {(webhook, state): number for webhook, state, number in counts}
     abandoned = abandoned_webhooks(webhooks)
     health = {}
     for webhook in webhooks:

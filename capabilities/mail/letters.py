@@ -130,8 +130,8 @@ def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlterna
     # Those of the events that still concern the person, may be seen, and are wanted.
     conditions = wanted_by(MailPreferences.objects.of([user.pk])[user.pk])
     rows = Event.objects.filter(pk__in=keys, type__in=types_sent())
-    concerned = concerning(caller, get_editor().code, rows, conditions)
-    events = list(concerned.order_by("position", "ordinal"))
+    event_rows = concerning(caller, get_editor().code, rows, conditions)
+    events = list(event_rows.order_by("position", "ordinal"))
     if not events:
         return
     with in_language(user):

@@ -136,8 +136,8 @@ _PEOPLE: Final = ("asked", "to")
 def _erase_mail_about(erasure: Erasure) -> int:
     """Delete pending mail about the person without a recipient account, such as for a forgotten password."""
     names = {caseless(name) for name in (erasure.name, erasure.address) if name}
-    waiting = Mail.objects.filter(kind__in=_NAMING).values_list("pk", "detail")
-    about = [pk for pk, detail in waiting if names & {caseless(str(detail.get(name))) for name in _PEOPLE}]
+    mail_rows = Mail.objects.filter(kind__in=_NAMING).values_list("pk", "detail")
+    about = [pk for pk, detail in mail_rows if names & {caseless(str(detail.get(name))) for name in _PEOPLE}]
     return Mail.objects.filter(pk__in=about).delete()[0]
 
 

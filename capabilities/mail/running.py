@@ -124,11 +124,11 @@ def _news(entries: Sequence[Event]) -> Iterator[Mail]:
     preferences = MailPreferences.objects.of([user.pk for user in people])
     code = get_editor().code
     for user in people:
-        own = preferences[user.pk]
+        preference = preferences[user.pk]
         caller, rows = caller_for(user, Via.STUDIO), Event.objects.filter(pk__in=event_ids)
-        concerned = concerning(caller, code, rows, wanted_by(own))
-        if keys := sorted(concerned.values_list("pk", flat=True)):
-            at = next_daily(user.pk) if own.daily else None
+        event_rows = concerning(caller, code, rows, wanted_by(preference))
+        if keys := sorted(event_rows.values_list("pk", flat=True)):
+            at = next_daily(user.pk) if preference.daily else None
             yield Mail.due(MailKind.NEWS, at, user=user, detail={"events": keys})
 
 

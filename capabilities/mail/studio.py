@@ -156,11 +156,13 @@ def may_set_password(user: User | None) -> bool:
     return not Membership.objects.filter(user=user, is_service=True).exists()
 
 
-def find_accounts(typed: str) -> Iterator[User]:
+def find_accounts(text: str) -> Iterator[User]:
     """Yield the accounts with a user name or a mail address that may set a new password."""
-    field, named = address_field(), account(typed)
-    alike = accounts().filter(equals_caseless(field, typed)) if field else accounts().none()
-    users = {user.pk: user for user in (named, *alike.order_by("pk")[:MAX_ACCOUNTS]) if user is not None}
+    field, exact_match = address_field(), account(text)
+    alike = accounts().filter(equals_caseless(field, text)) if field else accounts().none()
+    users = {
+        user.pk: user for user in (exact_match, *alike.order_by("pk")[:MAX_ACCOUNTS]) if user is not None
+    }
     yield from filter(may_set_password, users.values())
 
 
@@ -186,10 +188,10 @@ class ForgottenPasswordPage(View):
         if not account_text or len(account_text) > MAX_ASKED or not account_text.isprintable():
             return self._page(problem=_("Enter a user name or a mail address."), status=400)
         address = client_address(request)
-        counted = [subject("forgotten", caseless(account_text))]
-        counted += [subject("address", f"forgotten {address}")] if address else []
+        subjects = [subject("forgotten", caseless(account_text))]
+        subjects += [subject("address", f"forgotten {address}")] if address else []
         try:
-            SignInAttempts.objects.begin(counted)
+            SignInAttempts.objects.begin(subjects)
         except TooManyAttempts as error:
             response = self._page(problem=sentence_about_waiting(error.seconds), status=429)
             response["Retry-After"] = str(error.seconds)

@@ -93,11 +93,11 @@ def now(editor: Editor, items: Iterable[ReleaseItem], *, with_texts: bool = Fals
     """
     rows = list(items)
     current: dict[int, ItemNow] = {}
-    for kind, own in _by_kind(rows):
+    for kind, items_of_kind in _by_kind(rows):
         collection = editor.collection(kind)
-        resources = read_rows(collection, [item.resource_id for item in own])
-        versions = read_versions(collection, _pins(own), with_texts=with_texts)
-        current |= {item.pk: _item_now(editor, item, resources, versions) for item in own}
+        resources = read_rows(collection, [item.resource_id for item in items_of_kind])
+        versions = read_versions(collection, _pins(items_of_kind), with_texts=with_texts)
+        current |= {item.pk: _item_now(editor, item, resources, versions) for item in items_of_kind}
     return [current[item.pk] for item in rows]
 
 
@@ -107,8 +107,8 @@ def read_ahead(editor: Editor, items: Iterable[ReleaseItem]) -> Versions:
     Versions never change, so they need not be read inside a transaction that others wait for.
     """
     versions: dict[UUID, Version] = {}
-    for kind, own in _by_kind(items):
-        versions |= read_versions(editor.collection(kind), _pins(own), with_texts=True)
+    for kind, items_of_kind in _by_kind(items):
+        versions |= read_versions(editor.collection(kind), _pins(items_of_kind), with_texts=True)
     for version in versions.values():
         version.config  # noqa: B018  which parses it
     return versions
@@ -123,20 +123,22 @@ def lock_items(
     `versions` the items have none. For the versions that a resource points at, only the numbers are read.
     """
     rows = in_order(items)
-    for kind, own in _by_kind(rows):
-        targets = editor.collection(kind).all.filter(pk__in=[item.resource_id for item in own])
+    for kind, items_of_kind in _by_kind(rows):
+        targets = editor.collection(kind).all.filter(pk__in=[item.resource_id for item in items_of_kind])
         list(targets.with_lock().order_by("pk").values_list("pk"))
     locked: list[ItemNow] = []
-    for kind, own in _by_kind(rows):
+    for kind, items_of_kind in _by_kind(rows):
         collection = editor.collection(kind)
-        resources = read_rows(collection, [item.resource_id for item in own], without=_ALL_BUT_NUMBERS)
+        resources = read_rows(
+            collection, [item.resource_id for item in items_of_kind], without=_ALL_BUT_NUMBERS
+        )
         current: dict[UUID, Version] = {}
         if versions is not None:
-            pins = _pins(own)
-            stored = read_versions(collection, pins & versions.keys(), keys_only=True)
+            pins = _pins(items_of_kind)
+            stored_keys = read_versions(collection, pins & versions.keys(), keys_only=True)
             missing = read_versions(collection, pins - versions.keys(), with_texts=True)
-            current = {**{pk: versions[pk] for pk in stored}, **missing}
-        locked += [_item_now(editor, item, resources, current) for item in own]
+            current = {**{pk: versions[pk] for pk in stored_keys}, **missing}
+        locked += [_item_now(editor, item, resources, current) for item in items_of_kind]
     return locked
 
 
@@ -232,7 +234,7 @@ def pin_items(editor: Editor, release: Release, items: Items, by: Caller) -> lis
     Takes two statements for each kind. Raises `Invalid` naming each item that has a problem.
     """
     refuse_too_many(len(items))
-    named = [
+    release_items = [
         ReleaseItem(
             release=release,
             place=place,
@@ -242,11 +244,11 @@ def pin_items(editor: Editor, release: Release, items: Items, by: Caller) -> lis
         )
         for place, item in enumerate(items)
     ]
-    refuse_twice(named)
-    resources = _resources(editor, release, named, by)
+    refuse_twice(release_items)
+    resources = _resources(editor, release, release_items, by)
     versions = _versions(editor, resources, items)
     issues: list[Issue] = []
-    for item, members in zip(named, items, strict=True):
+    for item, members in zip(release_items, items, strict=True):
         resource = resources.get((item.kind, item.resource_id))
         if resource is None:
             kind = KINDS_BY_SLUG[item.kind].singular
@@ -260,7 +262,7 @@ def pin_items(editor: Editor, release: Release, items: Items, by: Caller) -> lis
             issues += _pin(item, resource, members.get("versionId"), versions)
     if issues:
         raise Invalid(issues)
-    return named
+    return release_items
 
 
 def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem], by: Caller) -> _Resources:
@@ -279,11 +281,11 @@ def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem], b
 
 def _versions(editor: Editor, resources: _Resources, items: Items) -> _Versions:
     """Return the versions that items may pin: those that they name, and the latest of each resource."""
-    named = {version_id for item in items if (version_id := _uuid(item.get("versionId"))) is not None}
+    version_ids = {version_id for item in items if (version_id := _uuid(item.get("versionId"))) is not None}
     numbers: dict[tuple[str, str, UUID], int] = {}
     for slug in dict.fromkeys(slug for slug, _id in resources):
         latest = {row.latest_version_id for (kind, _id), row in resources.items() if kind == slug}
-        rows = find_collection(editor, slug).model.version_model.objects.filter(pk__in=named | latest)
+        rows = find_collection(editor, slug).model.version_model.objects.filter(pk__in=version_ids | latest)
         columns = rows.order_by().values_list("resource_id", "pk", "number")
         numbers |= {(slug, resource_id, pk): number for resource_id, pk, number in columns}
     return numbers

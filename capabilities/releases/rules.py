@@ -39,8 +39,8 @@ class Problem:
     @property
     def as_json(self) -> dict[str, Any]:
         """The problem as a JSON object."""
-        named = self.resource
-        about = None if named is None else {"kind": named.kind, "id": named.resource_id}
+        resource = self.resource
+        about = None if resource is None else {"kind": resource.kind, "id": resource.resource_id}
         return {"resource": about, "code": self.code, "message": self.message}
 
 

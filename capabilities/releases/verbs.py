@@ -188,7 +188,7 @@ def change(
     `Forbidden` without the right to publish if it will be published automatically.
     """
     caller = caller_of(by)
-    with _editing(release_id, caller, expect) as (release, changed):
+    with _editing(release_id, caller, expect) as (release, changed_fields):
         before = release.title, release.description
         if title is not None:
             release.title = _check_title(title)
@@ -197,9 +197,9 @@ def change(
             validate(release, ["description"])
         after = release.title, release.description
         names = zip(("title", "description"), before, after, strict=True)
-        changed.extend(name for name, old, new in names if old != new)
+        changed_fields.extend(name for name, old, new in names if old != new)
         if items is not None:
-            changed.extend(_replace_items(release, pin_items(releases.editor, release, items, caller)))
+            changed_fields.extend(_replace_items(release, pin_items(releases.editor, release, items, caller)))
     return find(release_id, by=caller)
 
 
@@ -217,12 +217,12 @@ def add_items(
     Other items stay, even if their resource was deleted. Raises as `change` does.
     """
     caller = caller_of(by)
-    with _editing(release_id, caller, expect) as (release, changed):
+    with _editing(release_id, caller, expect) as (release, changed_fields):
         items_by_resource = {(item.kind, item.resource_id): item for item in release.items.all()}
         new = pin_items(releases.editor, release, items, caller)
         items_by_resource |= {(item.kind, item.resource_id): item for item in new}
         refuse_too_many(len(items_by_resource))
-        changed.extend(_replace_items(release, list(items_by_resource.values())))
+        changed_fields.extend(_replace_items(release, list(items_by_resource.values())))
     return find(release_id, by=caller)
 
 
@@ -240,11 +240,11 @@ def remove_item(
     Raises `NotFound` if it is not in the release.
     """
     caller = caller_of(by)
-    with _editing(release_id, caller, expect) as (release, changed):
+    with _editing(release_id, caller, expect) as (release, changed_fields):
         removed, _ = release.items.filter(kind=kind, resource_id=resource_id).delete()
         if not removed:
             raise NotFound
-        changed.append("items")
+        changed_fields.append("items")
     return find(release_id, by=caller)
 
 
@@ -283,12 +283,12 @@ def _editing(
     """Lock a release that the caller may change, and record the change of the fields added to the list."""
     with changing(release_id, Right.SAVE, by, expect) as release:
         require_right_to_change(release, by)
-        changed: list[str] = []
-        yield release, changed
-        if changed:
+        changed_fields: list[str] = []
+        yield release, changed_fields
+        if changed_fields:
             release.revision += 1
-            release.record("changed", by, fields=changed)
-        if "items" in changed:
+            release.record("changed", by, fields=changed_fields)
+        if "items" in changed_fields:
             for automatic in _registered:
                 automatic.take_over(release, by)
 
@@ -487,12 +487,12 @@ def find_problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> lis
     refusals = dict(zip(requests, gate.refusals(list(requests.values()), editor.code), strict=True))
     problems: list[list[Problem]] = []
     for number, attempt in enumerate(attempts):
-        own: list[Problem] = []
+        own_problems: list[Problem] = []
         for item in attempt.items:
-            own += _item_problems(attempt, item, refusals.get((number, item.item.pk)))
+            own_problems += _item_problems(attempt, item, refusals.get((number, item.item.pk)))
         if not attempt.items:
-            own = [Problem(resource=None, code="empty", message=Message("The release is empty."))]
-        problems.append(own)
+            own_problems = [Problem(resource=None, code="empty", message=Message("The release is empty."))]
+        problems.append(own_problems)
     return problems
 
 

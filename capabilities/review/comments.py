@@ -259,8 +259,8 @@ class Comments(Verbs):
 
         `resolved` is that of the thread. Comments on unreadable resources are omitted.
         """
-        named = {"kind": kind, "resource_id": resource_id, "version_id": version_id}
-        filters = {name: value for name, value in named.items() if value is not None}
+        members = {"kind": kind, "resource_id": resource_id, "version_id": version_id}
+        filters = {name: value for name, value in members.items() if value is not None}
         caller = caller_of(by)
         condition = within("workspace_id", caller.scope(Right.READ_DRAFTS))
         in_code = Q(workspace_id=self.editor.code.workspace_id, resource_id__in=list(self.editor.code.agents))

@@ -158,18 +158,18 @@ def _of_reviews(caller: Caller) -> Q:
         identity=OuterRef("resource_uuid"),
         created_at__lte=OuterRef("created_at"),
     ).order_by()
-    going = reviews.filter(
+    open_reviews = reviews.filter(
         Q(closed_at=None) | Q(closed_at__gte=OuterRef("created_at")),
         Q(published_at=None) | Q(published_at__gte=OuterRef("created_at")),
     )
     closed = reviews.exclude(closed_at=None)  # an event is slightly later than its cause
     involved = Q(author_id=caller.user_id) | Q(reviewers=caller.user_id)
-    mine = Q(Exists(going.filter(author_id=caller.user_id)))
-    as_reviewer = Q(Exists(going.filter(reviewers=caller.user_id)))
-    unaddressed = Q(Exists(going.filter(reviewers=None))) & within(
+    as_author = Q(Exists(open_reviews.filter(author_id=caller.user_id)))
+    as_reviewer = Q(Exists(open_reviews.filter(reviewers=caller.user_id)))
+    unaddressed = Q(Exists(open_reviews.filter(reviewers=None))) & within(
         "workspace_id", caller.scope(Right.PUBLISH)
     )
-    spoken: Any = Comment.objects.filter(
+    own_comments: Any = Comment.objects.filter(
         kind=OuterRef("resource_kind"),
         resource_id=OuterRef("resource_id"),
         identity=OuterRef("resource_uuid"),
@@ -177,11 +177,15 @@ def _of_reviews(caller: Caller) -> Q:
         created_at__lte=OuterRef("created_at"),
     ).order_by()
     return (
-        Q(type=_ASKING) & (as_reviewer | unaddressed | mine)
-        | Q(type__in=_SAID) & (mine | as_reviewer)
+        Q(type=_ASKING) & (as_reviewer | unaddressed | as_author)
+        | Q(type__in=_SAID) & (as_author | as_reviewer)
         | Q(type="review.closed") & Q(Exists(closed.filter(involved)))
         | Q(type__in=_COMMENTED)
-        & (mine | Q(Exists(spoken)) | about_own_work(caller, kind="resource_kind", identity="resource_uuid"))
+        & (
+            as_author
+            | Q(Exists(own_comments))
+            | about_own_work(caller, kind="resource_kind", identity="resource_uuid")
+        )
     )
 
 

@@ -69,9 +69,9 @@ def about_own_work(caller: Caller, *, kind: str = "kind", identity: str = "ident
     """
 
     def of_kind(slug: str, rows: Any) -> Q:
-        own = rows.filter(latest_version__author=caller.user_id).order_by()
-        in_row = Q(Exists(own.filter(uuid=OuterRef(identity))))
-        override = Q(Exists(own.filter(pk=OuterRef("resource_id"))), **{identity: IN_CODE})
+        own_rows = rows.filter(latest_version__author=caller.user_id).order_by()
+        in_row = Q(Exists(own_rows.filter(uuid=OuterRef(identity))))
+        override = Q(Exists(own_rows.filter(pk=OuterRef("resource_id"))), **{identity: IN_CODE})
         return Q(in_row | override, **{kind: slug})
 
     return reduce(or_, (of_kind(kind.slug, find_model(kind)._default_manager.all()) for kind in KINDS))

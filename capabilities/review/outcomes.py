@@ -120,9 +120,9 @@ def named_now(versions: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named
         keys_by_version = {
             version.version_id: version.configuration for version in unknown if version.target.kind == kind
         }
-        named = named_by_versions(MODELS_BY_SLUG[kind].version_model, keys_by_version, code)
+        named_by_version = named_by_versions(MODELS_BY_SLUG[kind].version_model, keys_by_version, code)
         named_by_key |= {
-            key: named.get(version_id, frozenset()) for version_id, key in keys_by_version.items()
+            key: named_by_version.get(version_id, frozenset()) for version_id, key in keys_by_version.items()
         }
     return named_by_key
 
@@ -214,9 +214,9 @@ def outcome(
         {verdict.account: verdict for verdict in sorted(verdicts, key=lambda verdict: verdict.id)}.values()
     )
     ignored = {verdict.id: why for verdict in latest if (why := _why_not(verdict, own)) is not None}
-    counted = [verdict for verdict in latest if verdict.id not in ignored]
-    approvals = [verdict for verdict in counted if verdict.verdict == APPROVE]
-    requests = [verdict for verdict in counted if verdict.verdict == REQUEST_CHANGES]
+    counting = [verdict for verdict in latest if verdict.id not in ignored]
+    approvals = [verdict for verdict in counting if verdict.verdict == APPROVE]
+    requests = [verdict for verdict in counting if verdict.verdict == REQUEST_CHANGES]
     return ApprovalStatus(
         required=required,
         was_live=was_live,
@@ -371,8 +371,8 @@ def record_file(target: Target, version: Snapshot) -> None:
     """Record that a file was live; files pass no gate and can show only blocks of their workspace."""
     model = MODELS_BY_SLUG[target.kind]
     named = named_in(find_targets(names_in(model, version.config)), get_editor().code)
-    own = (resource for resource in named if resource.workspace_id == target.workspace_id)
-    events.at_end(partial(_store, target, version.digest, 0, written(own)))
+    in_workspace = (resource for resource in named if resource.workspace_id == target.workspace_id)
+    events.at_end(partial(_store, target, version.digest, 0, written(in_workspace)))
 
 
 def record_bypass(request: PublishRequest, target: Target, requirement: Requirement) -> None:
@@ -586,12 +586,12 @@ def judge_versions(
             ).values_list("pk", "required")
         )
     before = list_published(versions)
-    named = named_now(versions)
-    verdicts = _verdicts_on(versions, named)
+    named_by_key = named_now(versions)
+    verdicts = _verdicts_on(versions, named_by_key)
     authors = find_authors(versions, before)
 
     def is_known(version: JudgedVersion) -> bool:
-        now = named.get(version.configuration, frozenset())
+        now = named_by_key.get(version.configuration, frozenset())
         return has_been_live(version, now, before.get(version.resource, ()))
 
     return [
@@ -606,7 +606,7 @@ def judge_versions(
 
 
 def _verdicts_on(
-    versions: Sequence[JudgedVersion], named: Mapping[Key, frozenset[Named]]
+    versions: Sequence[JudgedVersion], named_by_key: Mapping[Key, frozenset[Named]]
 ) -> Mapping[Key, list[GivenVerdict]]:
     """Return the verdicts on the configurations, with whether each person may publish now."""
     digests = {version.digest for version in versions}
@@ -637,7 +637,7 @@ def _verdicts_on(
                 verdict=row.verdict,
                 may_publish=bool(person.is_active and may),
                 is_person=not row.is_of_service,
-                names_the_same=are_the_same(named.get(configuration, ()), row.named),
+                names_the_same=are_the_same(named_by_key.get(configuration, ()), row.named),
             )
         )
     return by_configuration

@@ -131,9 +131,9 @@ def occurrences(config: Config, name: str, quote: str) -> list[PlaceOfWords]:
     words = r"\s+".join(map(re.escape, quote.split()))
     places: list[PlaceOfWords] = []
     for path, text in texts(config.get(name), name) if words else ():
-        line, counted = 1, 0
+        line, line_start = 1, 0
         for match in islice(re.finditer(f"(?=({words}))", text), MAX_PLACES - len(places)):
-            line, counted = line + text.count("\n", counted, match.start()), match.start()
+            line, line_start = line + text.count("\n", line_start, match.start()), match.start()
             is_long = "\n" in match[1]
             places.append(PlaceOfWords(path, None if is_long else line, match.start()))
     return places
@@ -148,17 +148,17 @@ def locate(config: Config, name: str, quote: str, hint: Hint = Hint()) -> PlaceO
     if not places:
         return None
     text = value_at(config, hint.path) if hint.path else None
-    own = [place for place in places if place.path == hint.path]
-    if not isinstance(text, str) or hint.line is None or not own:
-        return own[0] if own else places[0]
+    places_on_path = [place for place in places if place.path == hint.path]
+    if not isinstance(text, str) or hint.line is None or not places_on_path:
+        return places_on_path[0] if places_on_path else places[0]
     begins = 0
     for _ in range(hint.line - 1):
         begins = text.find("\n", begins) + 1 or len(text)
     ends = text.find("\n", begins) + 1 or len(text) + 1  # the position of the next line
-    on_line = [place for place in own if begins <= place.start < ends]
+    on_line = [place for place in places_on_path if begins <= place.start < ends]
     if on_line:
         return on_line[min(hint.earlier, len(on_line) - 1)]
-    return min(own, key=lambda place: abs(place.start - begins))
+    return min(places_on_path, key=lambda place: abs(place.start - begins))
 
 
 def start_in(text: Any, line: int | None, quote: str) -> int | None:
@@ -191,13 +191,13 @@ def follow(
     return min(places, key=lambda place: abs(starts[place.path] + place.start - expected))
 
 
-def _join(named: list[tuple[str, str]]) -> str:
-    return _BETWEEN.join(text for _path, text in named)
+def _join(texts: list[tuple[str, str]]) -> str:
+    return _BETWEEN.join(text for _path, text in texts)
 
 
-def _starts(named: list[tuple[str, str]]) -> Iterator[tuple[str, int]]:
+def _starts(texts: list[tuple[str, str]]) -> Iterator[tuple[str, int]]:
     start = 0
-    for path, text in named:
+    for path, text in texts:
         yield path, start
         start += len(text) + len(_BETWEEN)
 

@@ -89,8 +89,8 @@ class ReviewPolicies(Verbs):
 
 def read_policy(workspace_id: str) -> ReviewPolicy:
     """Return the policy of a workspace; an unsaved one if it has the defaults."""
-    stored = ReviewPolicy.objects.filter(pk=workspace_id).first()
-    return stored or ReviewPolicy(workspace_id=workspace_id)
+    policy = ReviewPolicy.objects.filter(pk=workspace_id).first()
+    return policy or ReviewPolicy(workspace_id=workspace_id)
 
 
 class ReviewRequired(Forbidden):

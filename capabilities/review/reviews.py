@@ -122,15 +122,15 @@ def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
         raise Invalid.field(
             "reviewers", Message("must not have more than {limit} items", limit=MAX_REVIEWERS)
         )
-    stored = {name: normalize_username(name) for name in names}
-    usernames = {name for name in stored.values() if name is not None}
+    normalized_names = {name: normalize_username(name) for name in names}
+    usernames = {name for name in normalized_names.values() if name is not None}
     members = Membership.objects.filter(
         workspace=workspace_id, **{f"{username_lookup('user')}__in": usernames}
     )
     members_by_name = {member.user.get_username(): member for member in members.select_related("user")}
     issues = []
     for number, name in enumerate(names):
-        member = members_by_name.get(stored[name] or "")
+        member = members_by_name.get(normalized_names[name] or "")
         if member is None:
             message = Message("{name!r} is not a member of this workspace", name=name)
             issues.append(Issue(f"reviewers.{number}", message))
@@ -365,9 +365,9 @@ def _resources(reviews: Verbs, rows: Sequence[Review]) -> Mapping[_Key, Versione
         collection = reviews.editor.collection(KINDS_BY_SLUG[kind])
         pointers = ("active_version", "latest_version")
         heavy = [f"{pointer}__{column}" for pointer in pointers for column in ("config_json", "search_text")]
-        stored = list(collection.all.filter(pk__in=resource_ids).select_related(*pointers).defer(*heavy))
+        stored_rows = list(collection.all.filter(pk__in=resource_ids).select_related(*pointers).defer(*heavy))
         in_code = any(row.kind == kind and row.identity == IN_CODE for row in rows)
-        for resource in (*stored, *(collection.list_unstored() if in_code else ())):
+        for resource in (*stored_rows, *(collection.list_unstored() if in_code else ())):
             is_override = collection.ownership.overridden_by(resource) is not None
             resources[kind, resource.pk, IN_CODE if is_override else resource.uuid] = resource
     return resources
@@ -375,13 +375,13 @@ def _resources(reviews: Verbs, rows: Sequence[Review]) -> Mapping[_Key, Versione
 
 def _verdicts(rows: Sequence[Review]) -> Mapping[Any, list[Verdict]]:
     """Return the verdicts to show with each review, oldest first."""
-    going = [row for row in rows if row.ended_at is None]
+    open_reviews = [row for row in rows if row.ended_at is None]
     on_configurations = Q(
-        identity__in={row.identity for row in going},
-        resource_id__in={row.resource_id for row in going},
-        digest__in={row.digest for row in going},
+        identity__in={row.identity for row in open_reviews},
+        resource_id__in={row.resource_id for row in open_reviews},
+        digest__in={row.digest for row in open_reviews},
     )
-    by_configuration = {(*_about(row), row.digest): row.pk for row in going}
+    by_configuration = {(*_about(row), row.digest): row.pk for row in open_reviews}
     verdicts: defaultdict[Any, list[Verdict]] = defaultdict(list)
     review_ids = {row.pk for row in rows}
     for verdict in Verdict.objects.filter(Q(review__in=review_ids) | on_configurations).order_by("pk"):
@@ -521,7 +521,7 @@ def change(
         if is_closed is False and review.closed_at is not None:
             _reopen(subject, by)
         refuse_ended(review)
-        changed = []
+        changed_fields = []
         if version_id is not None and version_id != review.version_id:
             version = find_version(subject.resource, version_id)
             if not (version.read_only or review.is_in_git) and version.number < review.version_number:
@@ -534,15 +534,15 @@ def change(
                 )
             Review.objects.filter(pk=review.pk).update(**columns_of(version))
             review.refresh_from_db()
-            changed.append("versionId")
+            changed_fields.append("versionId")
         if reviewers is not None:
             accounts = members_named(review.workspace_id, reviewers)
             before = names_of(list(review.reviewers.all()))
             review.reviewers.set(accounts)
             if before != names_of(accounts):
-                changed.append("reviewers")
-        if changed:
-            _record_changes(subject, changed, by)
+                changed_fields.append("reviewers")
+        if changed_fields:
+            _record_changes(subject, changed_fields, by)
         if is_closed:
             review.close(subject.target, version_under_review(subject), by)
         return read_record(reviews, review)
@@ -649,8 +649,8 @@ def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by
 
 def _is_said_already(review: Review, verdict: str, body: str, named: frozenset[Named], by: Caller) -> bool:
     """Return whether the verdict repeats the caller's latest on this configuration, or withdraws nothing."""
-    own = Verdict.objects.on_configuration_of(review).filter(author_id=by.user_id)
-    latest = own.last()
+    verdicts = Verdict.objects.on_configuration_of(review).filter(author_id=by.user_id)
+    latest = verdicts.last()
     if verdict == VerdictValue.WITHDRAW:
         return latest is None or latest.verdict == verdict
     return (
@@ -687,23 +687,23 @@ def list_readable(
     `Invalid` for a state that does not exist.
     """
     by = caller_of(by)
-    listed = Review.objects.filter(within("workspace", by.scope(Right.READ_DRAFTS)))
-    listed = listed.filter(covered_by(by, "resource_id"))
+    matching = Review.objects.filter(within("workspace", by.scope(Right.READ_DRAFTS)))
+    matching = matching.filter(covered_by(by, "resource_id"))
     filters = {"kind": kind, "resource_id": resource_id, "workspace": workspace_id}
-    listed = listed.filter(**{name: value for name, value in filters.items() if value is not None})
+    matching = matching.filter(**{name: value for name, value in filters.items() if value is not None})
     for column, person in (("reviewers", reviewer), ("author", author)):
         if person is not None:
-            listed = listed.filter(**{f"{column}__isnull": False, column: caller_of(person).user_id})
+            matching = matching.filter(**{f"{column}__isnull": False, column: caller_of(person).user_id})
     if state is None:
-        return listed
+        return matching
     if state not in set(ReviewState):
         raise Invalid.field("state", Message("must be one of {values}", values=", ".join(ReviewState)))
     if state in ENDED:
-        return listed.filter(**{f"{ENDED[ReviewState(state)]}__isnull": False})
+        return matching.filter(**{f"{ENDED[ReviewState(state)]}__isnull": False})
     # An open review's state is computed, but a resource has at most one of them.
-    rows = list(listed.filter(published_at=None, closed_at=None).defer("message"))
+    rows = list(matching.filter(published_at=None, closed_at=None).defer("message"))
     states = zip(rows, read_states(reviews, rows), strict=True)
-    return listed.filter(pk__in=[row.pk for row, row_state in states if row_state == state])
+    return matching.filter(pk__in=[row.pk for row, row_state in states if row_state == state])
 
 
 class Reviews(Verbs):

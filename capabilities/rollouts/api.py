@@ -215,8 +215,8 @@ class RolloutViewSet(EditorViewSet):
         """Change the shares of a rollout."""
         body = RolloutUpdate.read(request)
         weights = [(arm["name"], arm["weight"]) for arm in body["arms"]]
-        changed = self.rollouts.change(id, weights, by=self.caller, **read_options(body))
-        return self._answer(request, changed)
+        rollout = self.rollouts.change(id, weights, by=self.caller, **read_options(body))
+        return self._answer(request, rollout)
 
     def stop(self, request: Request, id: str) -> Response:
         """Serve the active version to everyone again."""

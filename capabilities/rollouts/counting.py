@@ -130,10 +130,10 @@ def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
                 ids[rollout] = parse_uuid(rollout.version_id)
             except NotFound:
                 version_numbers[rollout] = None
-        named = (
+        versions = (
             rows.filter(pk__in=set(ids.values())).values_list("pk", "resource_id", "number") if ids else ()
         )
-        numbers = {(pk, resource_id): number for pk, resource_id, number in named}
+        numbers = {(pk, resource_id): number for pk, resource_id, number in versions}
         for counted, pk in ids.items():
             if (pk, counted.resource_id) in numbers:
                 version_numbers[counted] = numbers[pk, counted.resource_id]
@@ -151,7 +151,7 @@ def count_run(use: RunUse, now: datetime.datetime) -> Counts:
 def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Counts:
     served, day, by = agent.served, now.date(), use.by
     arm = use.arm or _arm(served.outcome)
-    own = Counted(AGENT.slug, served.id, served.resolved_version_id or "", arm, day)
+    agent_key = Counted(AGENT.slug, served.id, served.resolved_version_id or "", arm, day)
     count = Count.of(
         by,
         now,
@@ -162,7 +162,7 @@ def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Co
         milliseconds=round(agent.milliseconds),
         cost=agent.cost,
     )
-    counts = Counts({own: count})
+    counts = Counts({agent_key: count})
     shown_blocks = {
         block.id: block.version_id for block in served.blocks if block.id is not None and block.shown
     }
@@ -182,18 +182,18 @@ AT_ONCE: Final = 1000
 
 
 def served_by(use: RunUse) -> ServedRun:
-    served: dict[str, list[str | None]] = {}
+    versions_by_reference: dict[str, list[str | None]] = {}
     for agent in (agent.served for agent in use.agents.values()):
         arm = agent.outcome["arm"] if agent.outcome else None
-        served[reference(AGENT.slug, agent.id)] = [agent.resolved_version_id, arm]
+        versions_by_reference[reference(AGENT.slug, agent.id)] = [agent.resolved_version_id, arm]
         for block in agent.blocks:
             if block.id is not None and block.shown:
                 outcome = agent.block_outcomes.get(block.id)
-                served[reference(PROMPT_BLOCK.slug, block.id)] = [
+                versions_by_reference[reference(PROMPT_BLOCK.slug, block.id)] = [
                     block.version_id,
                     outcome["arm"] if outcome else None,
                 ]
-    return ServedRun(id=UUID(use.run_id), called=use.called, served=served)
+    return ServedRun(id=UUID(use.run_id), called=use.called, served=versions_by_reference)
 
 
 def reference(kind: str, resource_id: str) -> str:
@@ -239,10 +239,10 @@ class Recorder:
         self._writer: threading.Thread | None = None
 
     def observe(self, use: RunUse) -> None:
-        served, used = served_by(use), count_run(use, timezone.now())
+        run, counts = served_by(use), count_run(use, timezone.now())
         with self._lock:
-            self._served.append(served)
-            self._counts.add(used)
+            self._served.append(run)
+            self._counts.add(counts)
             if self._writer is None and self.every is not None:
                 self._begin(self.every)
         self._news.set()
@@ -251,7 +251,7 @@ class Recorder:
         """Write the records, and return whether that was possible; if not, they are written later."""
         with self._writing:
             with self._lock:
-                served, self._served = self._served, []
+                runs, self._served = self._served, []
                 counts = self._counts if with_counts else Counts()
                 if with_counts:
                     self._counts = Counts()
@@ -259,12 +259,12 @@ class Recorder:
                 with transaction.atomic():
                     if counts:
                         store(counts)
-                    if served:
-                        ServedRun.objects.bulk_create(served, ignore_conflicts=True)
+                    if runs:
+                        ServedRun.objects.bulk_create(runs, ignore_conflicts=True)
             except DatabaseError:
                 logger.warning("usage could not be written, and is written later", exc_info=True)
                 with self._lock:
-                    self._served = [*served, *self._served][-MAX_UNWRITTEN:]
+                    self._served = [*runs, *self._served][-MAX_UNWRITTEN:]
                     self._counts.add(counts)
                 return False
             return True

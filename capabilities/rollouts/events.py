@@ -53,10 +53,10 @@ def _describe_rollout(event: Event, names: Names) -> Sentence:
     weights = event.detail.get("weights") or {}
     shares = ", ".join(f"{name} {percentage(weight)}" for name, weight in weights.items())
     values = {"shares": shares, "arm": str(event.detail.get("arm") or "")}
-    named, short = _FAILED_STEP if FAILED_STEP in event.detail else _SENTENCES[event.type]
+    sentence, short = _FAILED_STEP if FAILED_STEP in event.detail else _SENTENCES[event.type]
     if names.of_one:
         return Sentence(str(short), values)
-    return Sentence(str(named), {"resource": names.resource(event), **values})
+    return Sentence(str(sentence), {"resource": names.resource(event), **values})
 
 
 def percentage(weight: int) -> str:

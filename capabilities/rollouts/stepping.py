@@ -66,16 +66,16 @@ def take_due() -> None:
 
 
 def _take_or_postpone(step: RolloutStep) -> None:
-    mine = RolloutStep.objects.waiting().filter(pk=step.pk)
+    own_row = RolloutStep.objects.waiting().filter(pk=step.pk)
     try:
         _take(step)
     except (OperationalError, InterfaceError):
         # If the database is unavailable, this fails as well. But if a lock is held, others must not wait.
-        mine.update(due_at=timezone.now() + SOON)
+        own_row.update(due_at=timezone.now() + SOON)
         raise
     except Exception:
         logger.exception("a step of a rollout cannot be taken", extra={"step": str(step.pk)})
-        mine.update(due_at=timezone.now() + AGAIN)
+        own_row.update(due_at=timezone.now() + AGAIN)
 
 
 def _take(step: RolloutStep) -> None:

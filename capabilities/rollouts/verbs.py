@@ -116,10 +116,8 @@ def list_readable(
 ) -> RolloutQuerySet:
     """Return the rollouts of the resources that the caller may read; all arguments filter the list."""
     by = caller_of(by)
-    narrowed = {"kind": kind, "resource_id": resource_id, "state": state, "workspace": workspace_id}
-    matching = Rollout.objects.filter(
-        **{name: value for name, value in narrowed.items() if value is not None}
-    )
+    filters = {"kind": kind, "resource_id": resource_id, "state": state, "workspace": workspace_id}
+    matching = Rollout.objects.filter(**{name: value for name, value in filters.items() if value is not None})
     readable = matching.none()
     for slug, resource_kind in KINDS_BY_SLUG.items():
         rows = (
@@ -167,15 +165,15 @@ def reweigh(
     before, after = rollout.placed_arms, reweight_arms(rollout.placed_arms, weights)
     pairs = list(zip(before, after, strict=True))
     widened = [new for old, new in pairs if new.weight > old.weight]
-    narrowed = [new.name for old, new in pairs if new.weight < old.weight]
+    shrunk_arms = [new.name for old, new in pairs if new.weight < old.weight]
     versions = [find_version(resource, arm.version_id) for arm in widened]
     _pass_gate(rollouts, resource, versions, by, options)
     if after != before:
         rollout.arms = [asdict(arm) for arm in after]
         rollout.save(update_fields=["arms"])
         rollout.record("changed", by, target(resource))
-    if narrowed:
-        RolloutStep.objects.of(rollout, narrowed).cancel()
+    if shrunk_arms:
+        RolloutStep.objects.of(rollout, shrunk_arms).cancel()
 
 
 @retry_on_conflict
@@ -196,11 +194,11 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
     """
     by, gate_options = caller_of(by), gate.only_options(options)
     with changing_rollout(rollouts, rollout_id, by, options=gate_options) as (rollout, locked):
-        chosen = next((placed_arm for placed_arm in rollout.placed_arms if placed_arm.name == arm), None)
-        if chosen is None:
+        winner = next((placed_arm for placed_arm in rollout.placed_arms if placed_arm.name == arm), None)
+        if winner is None:
             raise Invalid.field("arm", "is not an arm of this rollout")
         rollout.end(RolloutState.COMPLETED, by, target(locked.resource), arm=arm)
-        version = find_version(locked.resource, chosen.version_id)
+        version = find_version(locked.resource, winner.version_id)
         locked.activate(version, rolloutId=str(rollout.pk))
     return rollout
 

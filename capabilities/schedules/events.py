@@ -169,9 +169,9 @@ def _describe(event: Event, names: Names) -> Sentence:
         return Sentence(str(release[0]), {"release": named_release, **values})
     fragments: dict[str, Fragment | str] = dict(values)
     if event.version_id:
-        named = names.version(event.version_id)
-        address = names.subject(event) or named.address
-        fragments["version"] = Fragment(named.text, address, number=named.number)
+        version_name = names.version(event.version_id)
+        address = names.subject(event) or version_name.address
+        fragments["version"] = Fragment(version_name.text, address, number=version_name.number)
     sentences = version if event.version_id else resource
     if names.of_one:
         return Sentence(str(sentences[1]), fragments)

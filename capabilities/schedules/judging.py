@@ -110,12 +110,12 @@ def item_failure_message(problem: ReleaseProblem) -> str:
 
 def blocks_in_words(blocks: Sequence[str]) -> str:
     """Return the sentence that prompt blocks are not published."""
-    named: str = Quoted(blocks[:MAX_NAMED])
+    names: str = Quoted(blocks[:MAX_NAMED])
     if len(blocks) == 1:
-        return Message("The prompt block {id} is not published.", id=named)
+        return Message("The prompt block {id} is not published.", id=names)
     if len(blocks) > MAX_NAMED:
-        named = Message("{names} and {count} more", names=named, count=len(blocks) - MAX_NAMED)
-    return Message("The prompt blocks {ids} are not published.", ids=named)
+        names = Message("{names} and {count} more", names=names, count=len(blocks) - MAX_NAMED)
+    return Message("The prompt blocks {ids} are not published.", ids=names)
 
 
 ItemsByRelease = Mapping[UUID, ReleaseItem]
@@ -306,8 +306,8 @@ class Facts:
         resource = self.resources[schedule.reference]
         unstored = resource.pointers.find(version_id) if resource.pointers and version_id else None
         row = self.versions.get(version_id or "")
-        stored: Snapshot | None = row if row is not None and row.resource_id == resource.pk else None
-        return unstored or stored
+        stored_version: Snapshot | None = row if row is not None and row.resource_id == resource.pk else None
+        return unstored or stored_version
 
 
 def read_facts(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
@@ -319,11 +319,11 @@ def read_facts(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
     rows = ReleaseItem.objects.filter(release__in=releases).select_related("release")
     for item in rules.in_order(now(editor, rows, with_texts=True)) if releases else ():
         items[item.item.release_id].append(item)
-    own = [schedule for schedule in schedules if schedule.release_id is None]
+    own_schedules = [schedule for schedule in schedules if schedule.release_id is None]
     resources: dict[str, VersionedResource] = {}
     versions: dict[str, Any] = {}
     for kind in KINDS:
-        of_kind = [schedule for schedule in own if schedule.kind == kind.slug]
+        of_kind = [schedule for schedule in own_schedules if schedule.kind == kind.slug]
         if of_kind:
             resources |= _resources(editor, kind, {schedule.resource_id for schedule in of_kind})
             versions |= _versions(editor, kind, of_kind)
@@ -358,11 +358,11 @@ def _resources(editor: Editor, kind: ResourceKind, ids: set[str]) -> dict[str, V
 
 def _versions(editor: Editor, kind: ResourceKind, schedules: Sequence[Schedule]) -> dict[str, Any]:
     """Return the versions in rows that schedules publish, or expect to be live."""
-    named = {schedule.version_id for schedule in schedules} | {
+    version_ids = {schedule.version_id for schedule in schedules} | {
         schedule.expected_version_id or "" for schedule in schedules
     }
     keys = []
-    for version_id in named:
+    for version_id in version_ids:
         with suppress(ValueError):  # versions in Git have ids of another kind, and no rows
             keys.append(UUID(version_id))
     collection = editor.collection(KINDS_BY_SLUG[kind.slug])
@@ -442,8 +442,8 @@ def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iter
         yield Problem(code=NOT_ALLOWED, message=refusal)
     else:
         # A schedule that just ran has no outcomes.
-        own = [outcomes.get((schedule.pk, reference)) for reference in facts.references(schedule)]
-        failing = [outcome for outcome in own if outcome is not None and outcome.fails]
+        own_outcomes = [outcomes.get((schedule.pk, reference)) for reference in facts.references(schedule)]
+        failing = [outcome for outcome in own_outcomes if outcome is not None and outcome.fails]
         if failing:
             is_live_already = all(outcome.has_nothing_to_do for outcome in failing)
             yield Problem(

@@ -288,8 +288,8 @@ class Schedule(models.Model):
         In the same transaction as its action, this makes it run once, even if several workers try.
         """
         self.state, self.due_at, self.executed_at = state, None, timezone.now()
-        stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
-        if not self._still_waiting().update(**stored):
+        columns = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
+        if not self._still_waiting().update(**columns):
             raise NotWaiting
 
     def fail(self, by: Caller, code: str, problem: str, state: ScheduleState = ScheduleState.FAILED) -> None:

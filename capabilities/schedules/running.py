@@ -174,8 +174,8 @@ def _run_next(due: ScheduleQuerySet, turns: Turns) -> bool:
     turns.begin(owner)
     try:
         # Random among schedules for the same time, so that several workers seldom try the same.
-        mine = due.filter(workspace=owner[0]).order_by("run_at", "?")
-        schedule = mine.select_related("author").first()
+        due_in_workspace = due.filter(workspace=owner[0]).order_by("run_at", "?")
+        schedule = due_in_workspace.select_related("author").first()
         if schedule is not None:
             _run_or_postpone(schedule)
     finally:

@@ -36,8 +36,8 @@ class When:
 def in_utc(text: str, *, field: str, now: datetime.datetime) -> When:
     """Return the point in time of an ISO 8601 text with an offset; raises `Invalid`."""
     try:
-        named = datetime.datetime.fromisoformat(text)
-        run_at = named.astimezone(datetime.UTC) if named.tzinfo is not None else None
+        moment = datetime.datetime.fromisoformat(text)
+        run_at = moment.astimezone(datetime.UTC) if moment.tzinfo is not None else None
     except (ValueError, OverflowError):
         run_at = None
     if run_at is None:

@@ -64,8 +64,8 @@ class Times:
                 raise Invalid.field("runAt", "must not be given together with localTime and timeZone")
             return in_utc(self.run_at, field="runAt", now=now)
         if self.local_time is None or self.time_zone is None:
-            named = {"localTime": self.local_time, "timeZone": self.time_zone}
-            missing = [name for name, value in named.items() if value is None]
+            local_fields = {"localTime": self.local_time, "timeZone": self.time_zone}
+            missing = [name for name, value in local_fields.items() if value is None]
             raise Invalid([Issue(name, "is required, unless runAt is given") for name in missing])
         return in_zone(self.local_time, self.time_zone, field="localTime", now=now)
 
@@ -260,9 +260,9 @@ def repeat(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Sche
     if cancelled.state != ScheduleState.CANCELLED:
         raise ScheduleEnded(cancelled)
     same = {name: getattr(cancelled, name) for name in _SAME}
-    waiting = Schedule.objects.waiting().filter(**same).first()
-    if waiting is not None:
-        return waiting
+    existing = Schedule.objects.waiting().filter(**same).first()
+    if existing is not None:
+        return existing
     if cancelled.local_time:
         times = Times(local_time=cancelled.local_time, time_zone=cancelled.time_zone)
     else:

@@ -118,8 +118,8 @@ class MemberViewSet(EditorViewSet):
     def update(self, request: Request, id: str, username: str) -> Response:
         """Change the role of a member; other people have to be invited."""
         role = Role(RoleOfMember.read(request)["role"])
-        changed = get_editor().workspace.change_role(id, username, role, by=self.caller)
-        [member] = members_as_seen([changed], self.caller)
+        membership = get_editor().workspace.change_role(id, username, role, by=self.caller)
+        [member] = members_as_seen([membership], self.caller)
         return with_etag(request, self.dump(member))
 
     def destroy(self, request: Request, id: str, username: str) -> Response:

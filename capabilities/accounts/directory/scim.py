@@ -302,10 +302,10 @@ def _mail(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the primary address, or else the first, with its type."""
     entries = value if isinstance(value, list) else [value]
     mails = [_object(entry) for entry in entries if entry is not None]
-    chosen = next((mail for mail in mails if mail.get("primary") is True), mails[0] if mails else {})
-    yield "mail", _text("emails.value", chosen.get("value"))
-    yield "mail_type", _text("emails.type", chosen.get("type")) or WORK
-    yield "mail_is_primary", chosen.get("primary") is not False
+    primary = next((mail for mail in mails if mail.get("primary") is True), mails[0] if mails else {})
+    yield "mail", _text("emails.value", primary.get("value"))
+    yield "mail_type", _text("emails.type", primary.get("type")) or WORK
+    yield "mail_is_primary", primary.get("primary") is not False
 
 
 def _text(name: str, value: Any) -> str:

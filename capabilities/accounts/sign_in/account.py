@@ -53,14 +53,14 @@ def ask_again(request: HttpRequest) -> HttpResponse | None:
 def check_password(request: HttpRequest, password: str) -> str:
     """Record in the session that the password is right; otherwise return the error as a sentence."""
     user: Any = request.user
-    own = subject("password", str(user.pk))
+    throttle_key = subject("password", str(user.pk))
     try:
-        attempt = SignInAttempts.objects.begin([own])
+        attempt = SignInAttempts.objects.begin([throttle_key])
     except TooManyAttempts as error:
         return sentence_about_waiting(error.seconds)
     if not takes_password_of(user) or not user.check_password(password):
         return _("Wrong password.")
-    attempt.mark_succeeded(own)
+    attempt.mark_succeeded(throttle_key)
     sessions.confirm(request)
     return ""
 
@@ -130,23 +130,23 @@ class ConfirmPage(StudioPage):
 
 class SessionsPage(StudioPage):
     def get(self, request: HttpRequest) -> HttpResponse:
-        own: Any = request.user
+        user: Any = request.user
         here = request.session.session_key
-        open_sessions = sessions.list_sessions(own)
+        open_sessions = sessions.list_sessions(user)
         rows = [(row, in_words(row.browser), row.session_key == here) for row in open_sessions]
         return self.page("company/sessions.html", title=pgettext("signed in", "Sessions"), rows=rows)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        own: Any = request.user
+        user: Any = request.user
         here = request.session.session_key
         if "all" in request.POST:
-            count = sessions.end_all(own, but=here)
+            count = sessions.end_all(user, but=here)
         else:
             number = request.POST.get("session", "")
-            ended = [row for row in sessions.list_sessions(own) if str(row.pk) == number]
+            ended = [row for row in sessions.list_sessions(user) if str(row.pk) == number]
             if not ended:
                 raise NotFound
-            sessions.end(ended, of=own)
+            sessions.end(ended, of=user)
             count = 1
         message = ngettext("%(count)s session is signed out.", "%(count)s sessions are signed out.", count)
         return self.go(request.path, message % {"count": count})
@@ -179,26 +179,26 @@ class LinksPage(StudioPage):
 
     def _remove(self, number: str) -> HttpResponse:
         user: Any = self.request.user
-        own = Identity.objects.filter(user=user)
-        identity = own.filter(pk=number).first() if is_key(number) else None
+        identities = Identity.objects.filter(user=user)
+        identity = identities.filter(pk=number).first() if is_key(number) else None
         if identity is None:
             raise NotFound
-        if own.count() == 1 and not takes_password_of(user):
+        if identities.count() == 1 and not takes_password_of(user):
             return self._show(_("Without this link you could not sign in any more."), status=409)
         identity.delete()
         return self.go(self.request.path, _("Link removed."))
 
     def _show(self, problem: str = "", *, status: int = 200) -> HttpResponse:
-        offered = single_sign_on.list_providers()
+        configured = single_sign_on.list_providers()
         user: Any = self.request.user
         linked = list(Identity.objects.filter(user=user).order_by("created_at"))
         issuers = {identity.issuer for identity in linked}
-        names = {provider.issuer: provider.name for provider in offered.values()}
+        names = {provider.issuer: provider.name for provider in configured.values()}
         return self.page(
             "company/links.html",
             title=_("Linked sign-ins"),
             status=status,
             problem=problem,
             linked=[(identity, names.get(identity.issuer, identity.issuer)) for identity in linked],
-            others=[provider for provider in offered.values() if provider.issuer not in issuers],
+            others=[provider for provider in configured.values() if provider.issuer not in issuers],
         )

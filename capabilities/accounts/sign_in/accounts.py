@@ -126,17 +126,17 @@ def _take_names(user: User, claims: Mapping[str, Any]) -> None:
     """Store the person's names and verified mail address, as far as the user model has fields for them."""
     form = NameForm({field: claims.get(claim) for field, claim in _CLAIMS.items()})
     form.is_valid()  # a name that people could not choose is omitted
-    changed = [field for field in name_fields() if form.cleaned_data.get(field)]
-    for field in changed:
+    changed_fields = [field for field in name_fields() if form.cleaned_data.get(field)]
+    for field in changed_fields:
         setattr(user, field, form.cleaned_data[field])
     field = user.get_email_field_name()
     mail = claims.get("email")
     is_verified = isinstance(mail, str) and is_mail_address(mail) and claims.get("email_verified") is True
     if is_verified and hasattr(user, field):
         setattr(user, field, mail)
-        changed.append(field)
-    if changed:
-        user.save(update_fields=changed)
+        changed_fields.append(field)
+    if changed_fields:
+        user.save(update_fields=changed_fields)
 
 
 def list_issuers(user: Any) -> list[str]:
@@ -164,11 +164,11 @@ def follow_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> 
         return {"warnings": [MISSING]}
     roles = roles_of(rules, provider.id, groups)
     elsewhere = {rule.workspace for rule in rules if rule.provider != provider.id}
-    own = {rule.workspace for rule in rules if rule.provider == provider.id}
+    own_workspaces = {rule.workspace for rule in rules if rule.provider == provider.id}
     memberships = Membership.objects.filter(user=user, origin=Origin.DIRECTORY)
-    concerned = {*roles, *memberships.values_list("workspace_id", flat=True)} - (elsewhere - own)
+    workspaces = {*roles, *memberships.values_list("workspace_id", flat=True)} - (elsewhere - own_workspaces)
     kept_workspaces = [
-        workspace for workspace in sorted(concerned) if not _follow(user, workspace, roles.get(workspace))
+        workspace for workspace in sorted(workspaces) if not _follow(user, workspace, roles.get(workspace))
     ]
     return {"keptLastAdmin": kept_workspaces} if kept_workspaces else {}
 

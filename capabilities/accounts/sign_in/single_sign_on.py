@@ -238,15 +238,15 @@ class CallbackView(SingleSignOnView):
 
     def _take_begun(self) -> Begun:
         """Return the pending sign-in for this answer, once."""
-        waiting: dict[str, Any] = self.request.session.get(_BEGUN, {})
-        pending = waiting.pop(self.request.GET.get("state", ""), None)
+        sign_ins: dict[str, Any] = self.request.session.get(_BEGUN, {})
+        pending = sign_ins.pop(self.request.GET.get("state", ""), None)
         if (
             pending is None
             or pending["provider"] != self.provider.id
             or time.time() > pending["at"] + _PATIENCE
         ):
             raise SignInRefused("state")
-        self.request.session[_BEGUN] = waiting
+        self.request.session[_BEGUN] = sign_ins
         return Begun(**pending)
 
     def _claims(self, begun: Begun) -> dict[str, Any]:

@@ -594,13 +594,13 @@ class ScorersPage(FormPage, DatasetPage):
             config = {**simple.config, "name": name}
             more = {"workspace": self.workspace.pk, "publish": False, "by": self.caller}
             try:
-                scorer = scorers.create(config, id=simple.id, **more)
+                result = scorers.create(config, id=simple.id, **more)
             except IdTaken:  # in another workspace
-                scorer = scorers.create(config, id=f"{simple.id}-{token_hex(3)}", **more)
-            scorer_id = scorer.resource.pk
+                result = scorers.create(config, id=f"{simple.id}-{token_hex(3)}", **more)
+            scorer_id = result.resource.pk
             if self.may(Right.PUBLISH):
                 try:
-                    scorers.publish(scorer_id, scorer.version.version_id, by=self.caller)
+                    scorers.publish(scorer_id, result.version.version_id, by=self.caller)
                 except VersioningError:  # such as by a review policy: then it stays a draft
                     message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
         self._change_scorers(list(dict.fromkeys([*self.dataset.scorer_ids, scorer_id])))

@@ -178,11 +178,11 @@ class AddPage(ChosenPage):
 
     def more(self) -> dict[str, Any]:
         """Return the open releases, and the input."""
-        typed = self.request.POST
+        form = self.request.POST
         return {
             "releases": self.open_releases,
-            "release": typed.get("release"),
-            "title_typed": typed.get("title", ""),
+            "release": form.get("release"),
+            "title_typed": form.get("title", ""),
             "max_title": MAX_TITLE,
         }
 
@@ -197,10 +197,10 @@ class AddPage(ChosenPage):
     @property
     def back_address(self) -> str:
         """The list, or the page of the resource whose menu led here."""
-        named = read_choices(self.request.GET)
-        if "next" in self.request.POST or not named:
+        choices = read_choices(self.request.GET)
+        if "next" in self.request.POST or not choices:
             return super().back_address
-        return KINDS_BY_SLUG[named[0].kind.slug].address("change", named[0].id)
+        return KINDS_BY_SLUG[choices[0].kind.slug].address("change", choices[0].id)
 
     def _drafts(self, choices: Sequence[ChosenVersion]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, each with the chosen version, which need not be the newest."""

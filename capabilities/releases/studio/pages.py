@@ -234,10 +234,10 @@ def shown_items(
     names: dict[tuple[str, str], str] = {}
     replaced: dict[str, Version] = {}
     for kind in KINDS:
-        own = [item for item in current if item.kind == kind.slug]
-        for resource, entry in kind.catalog(caller).some([item.resource_id for item in own]):
+        items_of_kind = [item for item in current if item.kind == kind.slug]
+        for resource, entry in kind.catalog(caller).some([item.resource_id for item in items_of_kind]):
             names[kind.slug, resource.pk] = entry.name or resource.pk
-        ids = [item.active_before for item in own if item.active_before]
+        ids = [item.active_before for item in items_of_kind if item.active_before]
         if ids:
             rows = kind.model.version_model.objects.defer("search_text", "excerpt").filter(pk__in=ids)
             replaced |= {str(row.pk): row for row in rows}
@@ -332,14 +332,14 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     resource = shown.resource
     if not shown.unpublished_blocks or is_file(get_editor(), resource):
         return
-    offered = [
+    offered_blocks = [
         (block, entry)
         for block, entry in PROMPT_BLOCK.catalog(shown.caller).some(shown.unpublished_blocks)
         if block.workspace_id == resource.workspace_id
     ]
-    if not offered:
+    if not offered_blocks:
         return
-    blocks = [block for block, _entry in offered]
+    blocks = [block for block, _entry in offered_blocks]
     chosen = [(shown.kind, resource, shown.version.version_id)]
     chosen += [(PROMPT_BLOCK, block, block.latest_id) for block in blocks]
     context = {
@@ -349,7 +349,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             for kind, row, version_id in chosen
         ],
         "count": len(blocks),
-        "name": Summary(offered[0][1]).name,
+        "name": Summary(offered_blocks[0][1]).name,
         "is_short": shown.page in EDITING,
         "is_all": len(blocks) == len(shown.unpublished_blocks),
         "next": shown.request.get_full_path(),
@@ -408,14 +408,14 @@ class ReleasesPage(ListingPage):
         workspace_id = self.listed_id
         self.listen(self.scope)
         if self.part == MINE:
-            listed: QuerySet[Release] = own_drafts(self.caller, workspace_id).with_people()
+            queryset: QuerySet[Release] = own_drafts(self.caller, workspace_id).with_people()
         else:
             state = None if self.part == ALL else self.part
-            listed = Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
-        page = self.paginate(listed, RELEASES_PER_PAGE)
+            queryset = Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
+        page = self.paginate(queryset, RELEASES_PER_PAGE)
         releases = list(page)
-        counted = Release.objects.filter(pk__in=[release.pk for release in releases]).order_by()
-        counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
+        listed_releases = Release.objects.filter(pk__in=[release.pk for release in releases]).order_by()
+        counts = dict(listed_releases.annotate(count=Count("items")).values_list("pk", "count"))
         scheduled = automatic_among(releases)
         return self.page(
             "releases/releases.html",
@@ -439,12 +439,12 @@ class ReleasesPage(ListingPage):
         if self.listed_id is not None:
             may_save = self.caller.may(Right.SAVE, self.listed_id)
             return {"add_address": address("new_release", self.listed_id) if may_save else ""}
-        offered = [
+        links = [
             (address("new_release", pk), name) for pk, name in workspace_choices(Right.SAVE, self.caller)
         ]
-        if len(offered) == 1:
-            return {"add_address": offered[0][0]}
-        return {"add_addresses": offered}
+        if len(links) == 1:
+            return {"add_address": links[0][0]}
+        return {"add_addresses": links}
 
 
 class NewReleasePage(FormPage, WorkspacePage):
@@ -549,7 +549,7 @@ class ReleasePage(WorkspacePage):
             if problem.resource is not None:
                 by_item[problem.resource.kind, problem.resource.resource_id] += problem_in_words(problem)
         unpublished = sum(row.action == Action.UNPUBLISH for row in rows)
-        own = [problem for problem in problems or () if problem.resource is None]
+        release_problems = [problem for problem in problems or () if problem.resource is None]
         page = self.paginate(rows, ITEMS_PER_PAGE)
         subject = SubjectOnPage(
             subject="release",
@@ -577,7 +577,7 @@ class ReleasePage(WorkspacePage):
             unpublishes=unpublished > 0,
             items=shown_items(list(page.object_list), self.caller, by_item),
             is_checked=problems is not None,
-            problems=[sentence for problem in own for sentence in problem_in_words(problem)],
+            problems=[sentence for problem in release_problems for sentence in problem_in_words(problem)],
             refused=[(resource_name(*key), sentences) for key, sentences in by_item.items()],
             may_save=self.may(Right.SAVE),
             may_change=self.is_draft and not self.is_scheduled and bool(changeable([release], self.caller)),
@@ -631,11 +631,11 @@ class ReleasePage(WorkspacePage):
         return self.go(release_url(reverting.release), message)
 
     def _save(self) -> HttpResponse:
-        typed = self.request.POST
+        form = self.request.POST
         Releases.current().change(
             self._id,
-            title=typed.get("title", ""),
-            description=typed.get("description", ""),
+            title=form.get("title", ""),
+            description=form.get("description", ""),
             by=self.caller,
             expect=self.etags,
         )

@@ -306,9 +306,9 @@ def _open_comments(
         resource_id__in={resource_id for _, resource_id, _ in about},
         identity__in={identity for _, _, identity in about},
     )
-    counted = rows.order_by().values_list("kind", "resource_id", "identity").annotate(number=Count("pk"))
+    counts = rows.order_by().values_list("kind", "resource_id", "identity").annotate(number=Count("pk"))
     links = {}
-    for kind, resource_id, identity, number in counted:
+    for kind, resource_id, identity, number in counts:
         newest = about.get((kind, resource_id, identity))
         if newest is not None:
             title = ngettext("%(count)s open comment", "%(count)s open comments", number) % {"count": number}

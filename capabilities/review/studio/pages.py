@@ -149,13 +149,13 @@ class AskPage(VersionFormPage):
     ) -> HttpResponse:
         version, live = self.version, self.stored_resource.active
         schema = self.collection.schema_of(self.resource_id)
-        changed = schema.list_changes(live.config, version.config) if live else ()
+        changed_fields = schema.list_changes(live.config, version.config) if live else ()
         return self.page(
             "review/ask.html",
             title=_("Ask for a review of %(version)s") % {"version": reference_to(version)},
             status=status,
             version=version,
-            changed=titles(changed),
+            changed=titles(changed_fields),
             message=message,
             **people_to_ask(self.workspace_id, reviewers, self.caller.username),
             max_text=MAX_TEXT,

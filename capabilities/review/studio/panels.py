@@ -181,10 +181,10 @@ def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Pa
             continue
         version = find_version_if_stored(shown.resource, verdict.version_id)  # None if it was deleted
         before = find_version_if_stored(shown.resource, record.base_version_id)
-        changed: list[str] = []
+        changed_fields: list[str] = []
         if version is not None and before is not None:
-            changed = list(shown.kind.schema.list_changes(before.config, version.config))
-        field = changed[0] if len(changed) == 1 and changed[0] in shown.fields else ""
+            changed_fields = list(shown.kind.schema.list_changes(before.config, version.config))
+        field = changed_fields[0] if len(changed_fields) == 1 and changed_fields[0] in shown.fields else ""
         by_field.setdefault(field, []).append({"verdict": verdict, "version": version})
     address = review_url(record.resource_kind, record.resource_id, record.id)
     for field, requests in by_field.items():
@@ -266,9 +266,9 @@ def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool
 def _find_commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
     """Return the keys of the reviews on whose resources the person has commented since the request."""
     identities = {row.identity for row in rows}
-    own = Comment.objects.filter(author_id=caller.user_id, identity__in=identities)
+    own_comments = Comment.objects.filter(author_id=caller.user_id, identity__in=identities)
     latest: dict[Any, Any] = {}
-    for *resource, at in own.values_list("kind", "resource_id", "identity", "created_at"):
+    for *resource, at in own_comments.values_list("kind", "resource_id", "identity", "created_at"):
         latest[tuple(resource)] = max(at, latest.get(tuple(resource), at))
     times = {row.pk: latest.get((row.kind, row.resource_id, row.identity)) for row in rows}
     return {row.pk for row in rows if (last := times[row.pk]) is not None and last >= row.created_at}
@@ -373,24 +373,24 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
 
     Workspaces whose drafts the caller may not read are omitted.
     """
-    waiting = [
+    candidates = [
         resource
         for resource in resources
         if resource.waits and caller.may(Right.READ_DRAFTS, resource.workspace_id)
     ]
-    if not waiting:
+    if not candidates:
         return {}
-    workspaces = {resource.workspace_id for resource in waiting}
+    workspaces = {resource.workspace_id for resource in candidates}
     policies = ReviewPolicy.objects.filter(pk__in=workspaces, required__gt=0)
     strict = set(policies.values_list("pk", flat=True))
-    waiting = [resource for resource in waiting if resource.workspace_id in strict]
+    candidates = [resource for resource in candidates if resource.workspace_id in strict]
     code = get_editor().code
     outcomes = judge_versions(
-        [judged_version(resource, resource.latest, target_of(resource, code)) for resource in waiting]
+        [judged_version(resource, resource.latest, target_of(resource, code)) for resource in candidates]
     )
     return {
         (resource.kind.slug, resource.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
-        for resource, outcome in zip(waiting, outcomes, strict=True)
+        for resource, outcome in zip(candidates, outcomes, strict=True)
         if not outcome.is_allowed
     }
 

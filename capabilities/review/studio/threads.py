@@ -166,22 +166,24 @@ class Viewpoint:
                 earlier = Q(resolved_at=None, version_number__lt=version.number)
                 concerning |= earlier & ~(in_files | in_git)
             rows = rows.filter(concerning)
-        counted = rows.aggregate(all=Count("pk"), open=Count("pk", filter=Q(resolved_at=None)))
-        if not counted["all"]:
+        totals = rows.aggregate(all=Count("pk"), open=Count("pk", filter=Q(resolved_at=None)))
+        if not totals["all"]:
             return ThreadPage(threads=(), number=1, pages=1, open=0, resolved=0)
-        pages = -(-counted["all"] // THREADS)
+        pages = -(-totals["all"] // THREADS)
         number = min(max(number, 1), pages)
         ordered = rows.order_by(F("resolved_at").asc(nulls_first=True), "created_at", "pk")
         threads = list(ordered[(number - 1) * THREADS : number * THREADS])
         replies = _newest_replies(threads)
         prefetch_related_objects([*threads, *chain.from_iterable(replies.values())], "mentioned")
-        stored, content = self._find_stored(threads), Content(self.version.config if self.version else {})
+        stored_ids, content = self._find_stored(threads), Content(self.version.config if self.version else {})
         return ThreadPage(
-            threads=[self._thread(first, replies.get(first.pk, []), stored, content) for first in threads],
+            threads=[
+                self._thread(first, replies.get(first.pk, []), stored_ids, content) for first in threads
+            ],
             number=number,
             pages=pages,
-            open=counted["open"],
-            resolved=counted["all"] - counted["open"],
+            open=totals["open"],
+            resolved=totals["all"] - totals["open"],
         )
 
     def whole(self, first: Comment) -> Thread:
@@ -209,7 +211,7 @@ class Viewpoint:
         self,
         first: Comment,
         replies: Sequence[Any],
-        stored: Container[str],
+        stored_ids: Container[str],
         content: Content | None,
         *,
         longest: int = MAX_SHOWN,
@@ -225,7 +227,7 @@ class Viewpoint:
             place=place_in_words(first),
             is_outdated=not is_here and content is not None and content.lacks(first.field, first.quote),
             version="" if is_here else version_in_words(first),
-            version_address=version_address if first.version_id in stored else "",
+            version_address=version_address if first.version_id in stored_ids else "",
             address=self.kind.address("comment", first.resource_id, str(first.pk)),
         )
 
@@ -333,14 +335,14 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     }
     fields = shown.fields if shown.page != EDIT else ()
     for name in shown.fields:
-        own = [thread for thread in page.threads if thread.field == name]
+        threads = [thread for thread in page.threads if thread.field == name]
         if shown.page == EDIT:
-            template, context = "review/comments/count.html", {"count": _open_in(own), "name": name}
+            template, context = "review/comments/count.html", {"count": _open_in(threads), "name": name}
         else:
-            template, context = "review/comments/field.html", {**common, "name": name, **_by_state(own)}
+            template, context = ("review/comments/field.html", {**common, "name": name, **_by_state(threads)})
             context["field_title"] = words_of(name).title
         html = render_to_string(template, context, request=shown.request)
-        marks = _marks(shown, own) if own and shown.page == EDIT else ()
+        marks = _marks(shown, threads) if threads and shown.page == EDIT else ()
         yield Panel(slot=Slot.FIELD, field=name, html=html, marks=marks, **FILES)
     other_threads = [thread for thread in page.threads if thread.field not in fields]
     beside = [thread for thread in page.threads if thread.field in fields]
@@ -459,9 +461,9 @@ def waiting_for(caller: Caller) -> list[Comment]:
     of_thread = comments.filter(Q(pk=OuterRef("pk")) | Q(parent=OuterRef("pk")))
     of_comments = Q(comment=OuterRef("pk")) | Q(comment__parent=OuterRef("pk"))
     mentions: Any = Mention.objects.filter(of_comments, user_id=caller.user_id).order_by()
-    mine = Q(author=caller.user_id) | Q(Exists(mentions)) | about_own_work(caller)
+    personal = Q(author=caller.user_id) | Q(Exists(mentions)) | about_own_work(caller)
     threads = Comment.objects.filter(
-        mine, within("workspace_id", caller.scope(Right.READ_DRAFTS)), parent=None, resolved_at=None
+        personal, within("workspace_id", caller.scope(Right.READ_DRAFTS)), parent=None, resolved_at=None
     )
     last = threads.annotate(last=Subquery(of_thread.values("pk")[:1])).values("last").order_by()
     return list(comments.filter(pk__in=last).exclude(author=caller.user_id)[:_COUNTED])

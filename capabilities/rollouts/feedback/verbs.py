@@ -126,9 +126,9 @@ def list_readable(
     by, found_kind = caller_of(by), kind_named(kind)
     resource = feedback.editor.collection(found_kind).find_or_defined(resource_id, by=by)
     by.require(Right.READ_DRAFTS, resource.workspace_id)
-    narrowed = {"version_id": version_id, "name": name}
+    filters = {"version_id": version_id, "name": name}
     rows = Feedback.objects.filter(kind=found_kind.slug, resource_id=resource.pk)
-    return rows.filter(**{field: value for field, value in narrowed.items() if value is not None})
+    return rows.filter(**{field: value for field, value in filters.items() if value is not None})
 
 
 def summarize(

@@ -118,17 +118,17 @@ def count_arms(rollout: Rollout, resource: VersionedResource, caller: Caller) ->
 
     Requires the right to read drafts. Days are counted in UTC.
     """
-    counted = _Counted(rollout, caller)
+    counter = _Counted(rollout, caller)
     rest = ALL - sum(arm.weight for arm in rollout.placed_arms)
-    numbers = [counted.count(arm.name, arm.name, arm.version_id, arm.weight) for arm in rollout.placed_arms]
+    numbers = [counter.count(arm.name, arm.name, arm.version_id, arm.weight) for arm in rollout.placed_arms]
     live_id = rollout.live_version_id or resource.active_id or ""
-    numbers.append(counted.count(gettext("Live"), "", live_id, rest))
+    numbers.append(counter.count(gettext("Live"), "", live_id, rest))
     charts = [usage.chart for usage in numbers if usage.chart]
     highest = max((chart.highest for chart in charts), default=0)
     for chart in charts:
         chart.highest = highest
-    stored = [number.version_id for number in numbers if is_uuid(number.version_id)]
-    rows = resource.versions.filter(pk__in=stored).values_list("pk", "number")
+    version_ids = [number.version_id for number in numbers if is_uuid(number.version_id)]
+    rows = resource.versions.filter(pk__in=version_ids).values_list("pk", "number")
     version_numbers = {str(pk): number for pk, number in rows}
     return [
         replace(
@@ -179,8 +179,8 @@ def runs_without_key(rollout: Rollout) -> int:
     rows = ServedRun.objects.filter(created_at__gte=rollout.started_at).order_by("-created_at")
     name = reference(rollout.kind, rollout.resource_id)
     latest = rows.values_list("created_at", "served")[:LATEST]
-    served = [(at, counts[name]) for at, counts in latest if name in counts]
-    if len(served) < MIN_RUNS or any(arm is not None for _at, (_version, arm) in served):
+    latest_versions = [(at, counts[name]) for at, counts in latest if name in counts]
+    if len(latest_versions) < MIN_RUNS or any(arm is not None for _at, (_version, arm) in latest_versions):
         return 0
     changes = Event.objects.filter(
         type="rollout.changed",
@@ -189,7 +189,7 @@ def runs_without_key(rollout: Rollout) -> int:
         **{f"detail__{FAILED_STEP}__isnull": True},
     )
     changed_at = changes.order_by("-position").values_list("created_at", flat=True).first()
-    count = sum(at >= (changed_at or rollout.started_at) for at, _one in served)
+    count = sum(at >= (changed_at or rollout.started_at) for at, _one in latest_versions)
     return count if count >= MIN_RUNS and (1 - share) ** count < UNLIKELY else 0
 
 
@@ -232,10 +232,10 @@ class _Counted:
 
     def count(self, title: str, arm: str, version_id: str, weight: int) -> Numbers:
         row = self._sums.get((version_id, arm))
-        counted: dict[str, Any] = {}
+        figures: dict[str, Any] = {}
         if row and row["sum_runs"]:
             runs = row["sum_runs"]
-            counted = {
+            figures = {
                 "runs": runs,
                 "errors": Rate.of(min(row["sum_errors"], runs), runs),
                 "seconds": row["sum_milliseconds"] / runs / 1000,
@@ -261,7 +261,7 @@ class _Counted:
                 for summary in self._feedback
                 if (summary.version_id or "", summary.arm or "") == (version_id, arm)
             ],
-            **counted,
+            **figures,
         )
 
 
@@ -562,13 +562,13 @@ class WeightsPage(FormTarget):
 
     def save(self, form: WeightsForm) -> HttpResponse:
         try:
-            changed = Rollouts.current().change(str(self.rollout.pk), form.weights(), by=self.caller)
+            rollout = Rollouts.current().change(str(self.rollout.pk), form.weights(), by=self.caller)
         except RolloutEnded:
             raise
         except (Conflict, Forbidden) as error:  # of the gate
             return self.refuse(form, error.message)
-        message = gettext("Share changed: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
-        return self.go(address(changed), message)
+        message = gettext("Share changed: %(shares)s.") % {"shares": arms_in_words(rollout.placed_arms)}
+        return self.go(address(rollout), message)
 
 
 class StepsPage(Target):

@@ -67,8 +67,8 @@ def _cost_reported(
     if not resource.kind.is_run or not any(tokens):
         return None
     in_code = usage.editor.code.get(resource.pk)
-    own = None if in_code is not None else find_version(resource, version_id).config.get("model")
-    model = own if in_code is None else in_code.model
+    stored_model = None if in_code is not None else find_version(resource, version_id).config.get("model")
+    model = stored_model if in_code is None else in_code.model
     if not isinstance(model, Mapping):
         return None
     priced = PricedModel.of(model, usage.editor.providers())
@@ -140,9 +140,9 @@ def _rows(
     by, found_kind = caller_of(by), kind_named(kind)
     resource = usage.editor.collection(found_kind).find_or_defined(resource_id, by=by)
     by.require(Right.READ_DRAFTS, resource.workspace_id)
-    narrowed = {"day__gte": days[0], "day__lte": days[1]}
+    filters = {"day__gte": days[0], "day__lte": days[1]}
     rows = Usage.objects.filter(kind=found_kind.slug, resource_id=resource.pk).order_by()
-    return rows.filter(**{name: day for name, day in narrowed.items() if day is not None})
+    return rows.filter(**{name: day for name, day in filters.items() if day is not None})
 
 
 def total_dollars(row: Mapping[str, Any]) -> Decimal | None:

@@ -133,9 +133,9 @@ def _list_events(workspace_id: str | None, period: Period, caller: Caller) -> li
     # Resources that go live with a release are covered by the release's entry.
     alone = Q(detail__releaseId__isnull=True) | Q(type=RELEASED)
     # Events about public agents of other workspaces are also visible.
-    own = within("workspace_id", caller.scope(Right.READ_DRAFTS))
+    scope = within("workspace_id", caller.scope(Right.READ_DRAFTS))
     page = get_editor().event.page(
-        before=2**62, limit=MAX_ENTRIES + 1, where=then & alone & own, workspace_id=workspace_id, by=caller
+        before=2**62, limit=MAX_ENTRIES + 1, where=then & alone & scope, workspace_id=workspace_id, by=caller
     )
     return list(page.events)
 
@@ -322,11 +322,11 @@ class CalendarPage(ListingPage):
             begin=datetime.datetime.combine(first, datetime.time(), tzinfo=zone),
             end=datetime.datetime.combine(last + DAY, datetime.time(), tzinfo=zone),
         )
-        listed, more = list_entries(workspace_id, period, self.caller, workspaces=names)
+        listed_entries, more = list_entries(workspace_id, period, self.caller, workspaces=names)
         week = Period(begin=now, end=now + WEEK)
         soon, more_soon = list_entries(workspace_id, week, self.caller, upcoming_only=True, workspaces=names)
         entries: dict[datetime.date, list[Entry]] = {}
-        for entry in listed:
+        for entry in listed_entries:
             entries.setdefault(entry.day, []).append(entry)
         days = [
             Day(
@@ -350,7 +350,7 @@ class CalendarPage(ListingPage):
             month=month,
             as_list=as_list,
             more=more,
-            has_any=bool(listed),
+            has_any=bool(listed_entries),
             days=days,
             is_current=is_current,
             shown_days=[day for day in days if day.entries and not (is_current and day.is_past)],

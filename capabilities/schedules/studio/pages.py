@@ -100,8 +100,8 @@ class TimeForm(forms.Form):
     @property
     def presets(self) -> list[Preset]:
         """The times that a click fills in, in the zone of the form."""
-        typed = str(self["time_zone"].value() or "")
-        zone = typed if typed in known_zones() else current_zone()
+        zone_text = str(self["time_zone"].value() or "")
+        zone = zone_text if zone_text in known_zones() else current_zone()
         return presets(datetime.datetime.now(ZoneInfo(zone)).date())
 
     @property
@@ -351,11 +351,11 @@ class ChangePage(TimePage, OneSchedulePage):
     def save(self, form: TimeForm) -> HttpResponse:
         """Change the time, and go back."""
         try:
-            changed = Schedules.current().change(self.kwargs["schedule"], form.times, by=self.caller)
+            schedule = Schedules.current().change(self.kwargs["schedule"], form.times, by=self.caller)
         except ScheduleEnded:
             return self.report_too_late()
-        message = format_html(_("It is now scheduled for {when}."), when=when_element(changed))
-        return self.go(self.done_address, format_html("{} {}", message, twice(changed)))
+        message = format_html(_("It is now scheduled for {when}."), when=when_element(schedule))
+        return self.go(self.done_address, format_html("{} {}", message, twice(schedule)))
 
     def context(self) -> dict[str, Any]:
         schedule = self.schedule

@@ -281,12 +281,14 @@ def read_plan(resource: VersionedResource) -> Plan:
         identity=target.identity,
         release__state=ReleaseState.DRAFT,
     )
-    own = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
+    on_resource = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
     lately = Q(
         state__in=(ScheduleState.FAILED, ScheduleState.MISSED), executed_at__gte=timezone.now() - SHOWN_FOR
     )
     with_others = Q(release_id__in=items.order_by().values("release"), state=ScheduleState.SCHEDULED)
-    schedules = Schedule.objects.filter(own & (Q(state=ScheduleState.SCHEDULED) | lately) | with_others)
+    schedules = Schedule.objects.filter(
+        on_resource & (Q(state=ScheduleState.SCHEDULED) | lately) | with_others
+    )
     rows = list(schedules.order_by("run_at", "pk")[:MAX_PLANNED])
     waiting = in_order(row for row in rows if row.state == ScheduleState.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
@@ -389,9 +391,9 @@ def _find_remedy(schedule: Schedule, problem: Problem) -> tuple[str, str]:
         return "", ""
     about = problem.item.resource if problem.item is not None else schedule
     if problem.error is not None and about is not None:
-        own = additions.find_way_out(KINDS_BY_SLUG[about.kind], about.resource_id, problem.error)
-        if own is not None:
-            return own.title, own.address
+        way_out = additions.find_way_out(KINDS_BY_SLUG[about.kind], about.resource_id, problem.error)
+        if way_out is not None:
+            return way_out.title, way_out.address
     if schedule.release_id is not None:
         return _("To the release"), address("release", schedule.workspace_id, str(schedule.release_id))
     page = KINDS_BY_SLUG[schedule.kind].address("publish", schedule.resource_id)
@@ -450,8 +452,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     lines = [*(_line_of_failed(schedule, may_publish=may_publish) for schedule in plan.failed), *waiting]
     # An open edit page loads its parts from another address.
     is_open = shown.page in {"edit", "since"}
-    own = shown.kind.address("change", shown.resource.pk) if is_open else shown.request.get_full_path()
-    html = strip(lines, shown.resource.workspace_id, shown.request, own)
+    page_url = shown.kind.address("change", shown.resource.pk) if is_open else shown.request.get_full_path()
+    html = strip(lines, shown.resource.workspace_id, shown.request, page_url)
     yield Panel(slot=Slot.TOP, html=html, stylesheets=STYLESHEETS)
 
 
@@ -460,11 +462,11 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     if shown.subject != "release" or not shown.caller.may(Right.READ_DRAFTS, shown.workspace_id):
         return
     may_publish = shown.caller.may(Right.PUBLISH, shown.workspace_id)
-    own = Schedule.objects.filter(release_id=shown.id, workspace=shown.workspace_id)
-    own = own.order_by("run_at", "pk")
-    waiting = Schedules.current().judge(own.waiting())
+    schedules = Schedule.objects.filter(release_id=shown.id, workspace=shown.workspace_id)
+    schedules = schedules.order_by("run_at", "pk")
+    waiting = Schedules.current().judge(schedules.waiting())
     # A failure is shown until the release is scheduled again.
-    failed = own.failed_lately() if shown.is_open else ()
+    failed = schedules.failed_lately() if shown.is_open else ()
     lines = [
         *(_line_of_failed(schedule, may_publish=may_publish) for schedule in failed),
         *(_line_of_waiting(schedule, may_publish=may_publish) for schedule in waiting),
@@ -485,8 +487,10 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
 
 def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[ScheduleLine]:
     """Return the schedules of items of a draft release on their own, which fail once it is published."""
-    own = Schedule.objects.waiting().of_items(UUID(shown.id)).filter(force=False).order_by("run_at", "pk")
-    rows = list(own[:MAX_PLANNED])
+    schedules = (
+        Schedule.objects.waiting().of_items(UUID(shown.id)).filter(force=False).order_by("run_at", "pk")
+    )
+    rows = list(schedules[:MAX_PLANNED])
     names = names_of([(row.kind, row.resource_id) for row in rows], shown.caller)
     return [
         ScheduleLine(
@@ -545,14 +549,14 @@ def list_notes(
 ) -> Mapping[str, Sequence[SafeString]]:
     """Return the next schedule of each resource; two queries, for callers with access to drafts."""
     waiting = Schedules.current().list(by=caller).waiting()
-    own = waiting.filter(kind=kind.slug, resource_id__in=list(resources))
+    schedules = waiting.filter(kind=kind.slug, resource_id__in=list(resources))
     items = ReleaseItem.objects.filter(kind=kind.slug, resource_id__in=list(resources)).order_by()
     of_releases = waiting.of_releases().filter(release_id__in=items.values("release"))
     together = {schedule.release_id: schedule for schedule in of_releases.order_by("-run_at")}
     pairs = items.filter(release__in=together).values_list("resource_id", "release") if together else ()
     following: dict[str, Schedule] = {}
     for resource_id, schedule in (
-        *((schedule.resource_id, schedule) for schedule in own),
+        *((schedule.resource_id, schedule) for schedule in schedules),
         *((resource_id, together[release_id]) for resource_id, release_id in pairs),
     ):
         first = following.get(resource_id, schedule)
@@ -610,8 +614,8 @@ def tasks(caller: Caller) -> Iterator[TaskGroup]:
 
 
 def _own_schedules(caller: Caller) -> ScheduleQuerySet:
-    own = Q(author=caller.user_id) if caller.user_id is not None else Q(pk=None)
-    return Schedules.current().list(by=caller).filter(own)
+    condition = Q(author=caller.user_id) if caller.user_id is not None else Q(pk=None)
+    return Schedules.current().list(by=caller).filter(condition)
 
 
 def _recent_failures(caller: Caller) -> ScheduleQuerySet:
@@ -643,8 +647,8 @@ class _Subjects:
             ids = sorted({schedule.resource_id for schedule in schedules if schedule.kind == slug})
             for resource, entry in kind.catalog(caller).some(ids) if ids else ():
                 resources[slug, resource.pk] = resource, shorten(entry.name or resource.pk)
-        named = {schedule.release_id for schedule in schedules if schedule.release_id is not None}
-        releases = Release.objects.readable_by(caller).in_bulk(named) if named else {}
+        release_ids = {schedule.release_id for schedule in schedules if schedule.release_id is not None}
+        releases = Release.objects.readable_by(caller).in_bulk(release_ids) if release_ids else {}
         return cls(schedules=schedules, resources=resources, releases=releases)
 
     @property

@@ -129,9 +129,9 @@ class PendingView(View):
         return sign_in.open_session(self.request, self.user, next_url or self.pending["next"], method=method)
 
     def show(self, template: str, *, title: str, problem: str, **context: Any) -> HttpResponse:
-        shared = {**site.each_context(self.request), "title": title, "problem": problem}
+        base_context = {**site.each_context(self.request), "title": title, "problem": problem}
         status = 400 if problem else 200
-        return TemplateResponse(self.request, template, {**shared, **context}, status=status)
+        return TemplateResponse(self.request, template, {**base_context, **context}, status=status)
 
 
 class SecondStepView(PendingView):
@@ -140,9 +140,9 @@ class SecondStepView(PendingView):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Sign in if the code is right; wrong ones are throttled like passwords."""
-        own = subject("second", str(self.user.pk))
+        throttle_key = subject("second", str(self.user.pk))
         try:
-            attempt = SignInAttempts.objects.begin([own])
+            attempt = SignInAttempts.objects.begin([throttle_key])
         except TooManyAttempts as error:
             response = self._ask(sentence_about_waiting(error.seconds))
             response.status_code = 429
@@ -152,7 +152,7 @@ class SecondStepView(PendingView):
         if method is None:
             record("signIn.failed", self.user, by_themselves=False, method="password", reason="second_factor")
             return self._ask(_("Wrong code. Each code works only once: wait for the next one."))
-        attempt.mark_succeeded(own)
+        attempt.mark_succeeded(throttle_key)
         return self.finish(f"password+{method}")
 
     def _proof(self) -> str | None:

@@ -120,10 +120,11 @@ def _server(request: HttpRequest) -> Fido2Server:
     from fido2.webauthn import PublicKeyCredentialRpEntity  # noqa: PLC0415  as above
 
     host = request.get_host()
-    own = f"{request.scheme}://{host}"
+    own_origin = f"{request.scheme}://{host}"
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     return Fido2Server(
-        PublicKeyCredentialRpEntity(id=name, name="The editor"), verify_origin=lambda origin: origin == own
+        PublicKeyCredentialRpEntity(id=name, name="The editor"),
+        verify_origin=lambda origin: origin == own_origin,
     )
 
 
