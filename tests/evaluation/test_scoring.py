@@ -30,6 +30,8 @@ SCORES: list[tuple[str, dict[str, Any], Any, dict[str, Any], float]] = [
     ("contains", {"values": ["a", "c"]}, "a b", {}, 0),
     ("contains", {"values": ["a", "c"], "mode": "any"}, "a b", {}, 1),
     ("contains", {"values": ["A"], "ignoreCase": True}, "a b", {}, 1),
+    ("contains", {"values": ["n={{groundTruth}} km"]}, "n=1 km", {"groundTruth": 1.0}, 1),
+    ("contains", {"values": ["{{groundTruth}}"]}, "n=1e-7", {"groundTruth": 1e-7}, 1),
     ("startsWith", {"value": "Dear {{input}}"}, "Dear Hi, …", {}, 1),
     ("startsWith", {"value": "Dear"}, "My Dear", {}, 0),
     ("endsWith", {"value": "DEAR", "ignoreCase": True}, "My dear", {}, 1),

@@ -141,8 +141,8 @@ class Attempt:
 
 
 def to_text(value: Any) -> str:
-    """Return a text unchanged, and any other JSON in its compact form."""
-    return value if isinstance(value, str) else canonical.dump(value)
+    """Return a text unchanged, and any other JSON in its compact form, with numbers as in templates."""
+    return value if isinstance(value, str) else canonical.display_text(value)
 
 
 def parse_json(text: str) -> Any:
