@@ -453,7 +453,9 @@ def _request(
     """Return the request to the gate about a resource; None if the gate is not involved."""
     resource = facts.resources[schedule.reference]
     outcome = outcomes.get((schedule.pk, schedule.reference))
-    before = resource.active_id if outcome is None else outcome.before
+    # Nothing is left to do only if an earlier schedule runs, which may itself be prevented.
+    is_now = outcome is None or outcome.has_nothing_to_do
+    before = resource.active_id if is_now else outcome.before
     then = _with_live(resource, before, facts.version(schedule, before))
     if schedule.action == Action.UNPUBLISH:
         return None if before is None else TakeDownRequest(resource=then, caller=by, at=schedule.run_at)
