@@ -127,7 +127,7 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
         edited.setdefault((slug, resource_id), (at, identity))
     seen = {(opening.kind, opening.id): opening.at for opening in opened}
     both = {}
-    for key in {*edited, *seen}:
+    for key in dict.fromkeys([*edited, *seen]):  # in a fixed order where times are equal
         edited_at, identity = edited.get(key, (None, None))
         both[key] = _Touched(edited_at, identity, seen.get(key))
     last = sorted(both, key=lambda key: both[key].at, reverse=True)

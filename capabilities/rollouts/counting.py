@@ -185,7 +185,11 @@ def served_by(use: RunUse) -> ServedRun:
     versions_by_reference: dict[str, list[str | None]] = {}
     for agent in (agent.served for agent in use.agents.values()):
         arm = agent.outcome["arm"] if agent.outcome else None
-        versions_by_reference[reference(AGENT.slug, agent.id)] = [agent.resolved_version_id, arm]
+        versions_by_reference[reference(AGENT.slug, agent.id)] = [
+            agent.resolved_version_id,
+            arm,
+            str(agent.uuid),
+        ]
         for block in agent.blocks:
             if block.id is not None and block.shown:
                 outcome = agent.block_outcomes.get(block.id)

@@ -179,8 +179,10 @@ def runs_without_key(rollout: Rollout) -> int:
     rows = ServedRun.objects.filter(created_at__gte=rollout.started_at).order_by("-created_at")
     name = reference(rollout.kind, rollout.resource_id)
     latest = rows.values_list("created_at", "served")[:LATEST]
-    latest_versions = [(at, counts[name]) for at, counts in latest if name in counts]
-    if len(latest_versions) < MIN_RUNS or any(arm is not None for _at, (_version, arm) in latest_versions):
+    served_arms = [(at, counts[name]) for at, counts in latest if name in counts]
+    if len(served_arms) < MIN_RUNS or any(
+        arm is not None for _at, (_version, arm, *_identity) in served_arms
+    ):
         return 0
     changes = Event.objects.filter(
         type="rollout.changed",
@@ -189,7 +191,7 @@ def runs_without_key(rollout: Rollout) -> int:
         **{f"detail__{FAILED_STEP}__isnull": True},
     )
     changed_at = changes.order_by("-position").values_list("created_at", flat=True).first()
-    count = sum(at >= (changed_at or rollout.started_at) for at, _one in latest_versions)
+    count = sum(at >= (changed_at or rollout.started_at) for at, _one in served_arms)
     return count if count >= MIN_RUNS and (1 - share) ** count < UNLIKELY else 0
 
 
