@@ -84,8 +84,8 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         """
         if workspace is not None:
             owned = caller_for(owner)
-            held = owned.everywhere or owned.roles.get(workspace.id)
-            if held is None or (role is not None and role.rank > held.rank):
+            owner_role = owned.everywhere or owned.roles.get(workspace.id)
+            if owner_role is None or (role is not None and role.rank > owner_role.rank):
                 raise Invalid.field(
                     "role",
                     Message(
@@ -254,9 +254,9 @@ class ApiKey(models.Model):
             self.record("revoked", by=by)
             self.ended = {name: follower(self, by) for name, follower in _followers.items()}
 
-    def record(self, what: str, *, by: Caller) -> None:
+    def record(self, event: str, *, by: Caller) -> None:
         events.record(
-            f"key.{what}",
+            f"key.{event}",
             by=by,
             workspace_id=self.workspace_id,
             prefix=self.prefix,
@@ -299,11 +299,11 @@ def limit_caller(owner: Caller, *, workspace_id: str | None, role: Role | None, 
     """Return the caller for a key: its owner, limited to the key's workspace and role."""
     everywhere, roles = owner.everywhere, dict(owner.roles)
     if workspace_id is not None:
-        held = everywhere or roles.get(workspace_id)
-        everywhere, roles = None, {workspace_id: held} if held else {}
+        owner_role = everywhere or roles.get(workspace_id)
+        everywhere, roles = None, {workspace_id: owner_role} if owner_role else {}
     return replace(
         owner,
-        roles={workspace: held.at_most(role) for workspace, held in roles.items()},
+        roles={workspace: owner_role.at_most(role) for workspace, owner_role in roles.items()},
         everywhere=everywhere.at_most(role) if everywhere else None,
         key_workspace=workspace_id,
         **key,

@@ -102,10 +102,10 @@ class Erasure:
 
     def found_in(self, field: str) -> Q:
         """Return the condition that a text column has the name, or the address, in quotation marks."""
-        found = Q()
+        condition = Q()
         for quoted, _new in self._quote_names():
-            found |= contains(F(field), Value(quoted))
-        return found
+            condition |= contains(F(field), Value(quoted))
+        return condition
 
     def _quote_names(self) -> Iterable[tuple[str, str]]:
         for old in filter(None, (self.name, self.address)):
@@ -211,9 +211,9 @@ def _erase_in_versions(erasure: Erasure) -> int:
         versions = unguard(model.version_model.objects.order_by())
         changed += versions.filter(bypassed_by=erasure.name).update(bypassed_by=erasure.new_name)
         if erasure.user is not None:
-            shown = Q(author=erasure.user) | Q(published_by=erasure.user)
-            shown |= Q(pk__in=versions.filter(author=erasure.user).values("resource_id"))
-            unguard(model._default_manager.filter(shown)).update(
+            condition = Q(author=erasure.user) | Q(published_by=erasure.user)
+            condition |= Q(pk__in=versions.filter(author=erasure.user).values("resource_id"))
+            unguard(model._default_manager.filter(condition)).update(
                 revision=F("revision") + 1, published_revision=F("published_revision") + 1
             )
     return changed
@@ -235,15 +235,15 @@ def _erase_invitations(erasure: Erasure) -> int:
     named = Q(username=erasure.name)
     if erasure.address:
         named |= Q(mail=erasure.address) | Q(username=erasure.address)
-    found = list(Invitation.objects.filter(named))
-    for invitation in found:
+    invitations = list(Invitation.objects.filter(named))
+    for invitation in invitations:
         invitation.username, invitation.mail = erasure.new_name, ""
         if invitation.accepted_at is None:
             invitation.record("withdrawn", erasure.by)
             invitation.delete()
         else:
             invitation.save(update_fields=["username", "mail"])
-    return len(found)
+    return len(invitations)
 
 
 def _erase_repeated_answers(erasure: Erasure) -> int:
