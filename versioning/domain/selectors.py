@@ -50,12 +50,12 @@ class Selector:
     overlay: OverlayName | None = None
 
     @classmethod
-    def parse(cls, given: Mapping[str, str]) -> Selector:
+    def parse(cls, members: Mapping[str, str]) -> Selector:
         """Return the selector for the members `status`, `versionId` and `label`, and those of applications.
 
         The default is the published version. Raises `Invalid` for more than one, and for an unknown status.
         """
-        named = {key: given[key] for key in keys() if key in given}
+        named = {key: members[key] for key in keys() if key in members}
         if len(named) > 1:
             message = Message("give only one of {members}", members=_list_keys())
             raise Invalid([Issue(key, message) for key in named])
@@ -219,8 +219,8 @@ def _read_selectors(
         return {}
     return MappingProxyType(
         {
-            one_id: _read_selector(given, f"{place}.{member}.{one_id}", issues)
-            for one_id, given in named.items()
+            resource_id: _read_selector(selector, f"{place}.{member}.{resource_id}", issues)
+            for resource_id, selector in named.items()
         }
     )
 
