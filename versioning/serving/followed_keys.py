@@ -54,13 +54,13 @@ class FollowedKeys:
 
     def is_right(self, timed: TimedKey, now: Moment) -> bool:
         """Return whether a key is still usable with the same rights as when it was read."""
-        key, made = timed
-        return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until
+        key, moment = timed
+        return self._log.is_right(moment, (RIGHTS,), now) and time.time() < key.good_until
 
     def was_usable(self, text: str) -> bool:
         """Return whether the key was usable within the last minute; takes no statement."""
-        known = self._known.get(hash_secret(text))
-        return known is not None and time.time() < known[0].good_until
+        timed_key = self._known.get(hash_secret(text))
+        return timed_key is not None and time.time() < timed_key[0].good_until
 
     def find(self, text: str, now: Moment | None = None) -> KnownKey | None:
         """Return the usable key with this secret, or None; record that it is used.
