@@ -53,7 +53,7 @@ class _Search:
         self._knows_const = "draft-04" not in dialect
         self._steps = MAX_STEPS
         self._seconds = _SECONDS
-        self._found: dict[tuple[int, tuple[str, ...]], bool] = {}
+        self._results: dict[tuple[int, tuple[str, ...]], bool] = {}
 
     def closes(self, schema: Any, segments: tuple[str, ...]) -> bool:
         """Return whether no value that the schema accepts has a value at the path; nothing is below `[]`."""
@@ -62,13 +62,13 @@ class _Search:
         if not isinstance(schema, Mapping):
             return False
         key = (id(schema), segments)
-        if key not in self._found:
+        if key not in self._results:
             self._steps -= 1
             if self._steps < 0:
                 raise _OutOfSteps
-            self._found[key] = False  # a schema that refers to itself closes nothing by that
-            self._found[key] = self._any_keyword_closes(schema, segments)
-        return self._found[key]
+            self._results[key] = False  # a schema that refers to itself closes nothing by that
+            self._results[key] = self._any_keyword_closes(schema, segments)
+        return self._results[key]
 
     def _any_keyword_closes(self, schema: Mapping[str, Any], segments: tuple[str, ...]) -> bool:
         reference = schema.get("$ref")
