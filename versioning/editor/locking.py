@@ -99,7 +99,7 @@ class Change(Generic[R]):
 
     def record(
         self,
-        what: str,
+        event: str,
         *,
         target: Target | None = None,
         version: Snapshot | None = None,
@@ -111,7 +111,7 @@ class Change(Generic[R]):
         target = target or self.target
         seen_in: Sequence[Target] = ()
         if (
-            what in CHANGES_WHAT_IS_LIVE
+            event in CHANGES_WHAT_IS_LIVE
             and self.resources.kind.is_shown
             and previous != (version and version.version_id)
         ):
@@ -119,7 +119,7 @@ class Change(Generic[R]):
             agents = agents_that_show(resource, code, self.resources.agents.list_unstored(APPLICATION))
             seen_in = [target_of(agent, code) for agent in agents]
         events.record(
-            f"{target.kind}.{what}",
+            f"{target.kind}.{event}",
             by=self.by,
             workspace_id=resource.workspace_id,
             resource=target,

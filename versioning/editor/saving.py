@@ -228,21 +228,23 @@ def clone(
     return create(resources, config, id=new_id, workspace=workspace, metadata=metadata, publish=False, by=by)
 
 
-def workspace_for(by: Caller, asked: str | None) -> str:
+def workspace_for(by: Caller, workspace_id: str | None) -> str:
     """Return the workspace of a new resource; the caller may save in it."""
-    if asked is None:
+    if workspace_id is None:
         own = [by.key_workspace] if by.key_workspace else list(by.roles)
         if len(own) != 1:
             how_many = Message("several workspaces") if own else Message("no workspace")
             raise Invalid.field(
                 "workspaceId", Message("is required: you are a member of {workspaces}", workspaces=how_many)
             )
-        asked = own[0]
-    by.require(Right.SAVE, asked)
+        workspace_id = own[0]
+    by.require(Right.SAVE, workspace_id)
     # An impossible id is refused here, before it reaches a database that cannot store it.
-    if by.everywhere is not None and (ids.problem(asked) is not None or not _workspaces().get([asked])):
-        raise Forbidden(Right.SAVE.describe_refusal(asked))
-    return asked
+    if by.everywhere is not None and (
+        ids.problem(workspace_id) is not None or not _workspaces().get([workspace_id])
+    ):
+        raise Forbidden(Right.SAVE.describe_refusal(workspace_id))
+    return workspace_id
 
 
 @cache
@@ -307,9 +309,9 @@ def edit(
     """
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
-    asked: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
-    asked |= {"publish": publish, **options}
-    first = _first_override(resources, resource_id, changes, by=by, expect=expect, **asked)
+    arguments: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
+    arguments |= {"publish": publish, **options}
+    first = _first_override(resources, resource_id, changes, by=by, expect=expect, **arguments)
     if first is not None:
         return first
     with changing(resources, resource_id, Right.SAVE, by, expect, options=options) as change:
@@ -435,9 +437,9 @@ def publish(
     `options` are the options of the gate's checks (`gate.options`). Raises the errors of the gate, such as
     `Invalid` naming every unpublished prompt block that the version refers to.
     """
-    by, given = caller_of(by), gate.only_options(options)
+    by, gate_options = caller_of(by), gate.only_options(options)
     with changing(
-        resources, resource_id, Right.PUBLISH, by, expect, options=given, include_deleted=True
+        resources, resource_id, Right.PUBLISH, by, expect, options=gate_options, include_deleted=True
     ) as change:
         version = find_version(change.resource, version_id)
         change.activate(version)
@@ -457,8 +459,8 @@ def unpublish(
 
     `options` are the options of the gate's checks. Raises the errors of these checks.
     """
-    by, given = caller_of(by), gate.only_options(options)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect, options=given) as change:
+    by, gate_options = caller_of(by), gate.only_options(options)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect, options=gate_options) as change:
         change.deactivate()
         return Resolved(resource=change.resource, version=change.resource.latest)
 
