@@ -66,8 +66,8 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
             indexed = ((f"{keyword}.{index}", part) for index, part in enumerate(value))
             yield from ((place, part) for place, part in indexed if isinstance(part, Mapping))
         elif keyword in _NAMED and isinstance(value, Mapping):
-            named = ((f"{keyword}.{name}", part) for name, part in value.items())
-            yield from ((place, part) for place, part in named if isinstance(part, Mapping))
+            members = ((f"{keyword}.{name}", part) for name, part in value.items())
+            yield from ((place, part) for place, part in members if isinstance(part, Mapping))
 
 
 MAX_UNEVALUATED: Final = 1000

@@ -185,10 +185,10 @@ def matching(patterns: Iterable[str]) -> set[str]:
     matches: set[str] = set()
     for pattern in patterns:
         group = pattern.removesuffix(ALL_OF) if pattern.endswith(ALL_OF) else None
-        named = {name for name in types() if name == pattern or name.rpartition(".")[0] == group}
-        if not named:
+        event_types = {name for name in types() if name == pattern or name.rpartition(".")[0] == group}
+        if not event_types:
             raise Invalid.field("type", Message("{type!r} is not a type of event", type=pattern))
-        matches |= named
+        matches |= event_types
     return matches
 
 

@@ -157,15 +157,15 @@ class Lock:
         terms = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
         return {**content, "digest": digest, "signature": f"{terms}.{_mac(key, digest, terms)}"}
 
-    def sub_agents(self, agent_id: str, named: Collection[str]) -> list[str]:
+    def sub_agents(self, agent_id: str, ids: Collection[str]) -> list[str]:
         """Return those of the named sub-agents that were available to the agent."""
         without = self.terms.without_agents.get(agent_id, frozenset())
-        return [sub_agent for sub_agent in named if sub_agent in self.agents and sub_agent not in without]
+        return [sub_agent for sub_agent in ids if sub_agent in self.agents and sub_agent not in without]
 
-    def blocks(self, agent_id: str, named: Collection[str]) -> list[str]:
+    def blocks(self, agent_id: str, ids: Collection[str]) -> list[str]:
         """Return those of the named prompt blocks that the agent shows."""
         without = self.terms.without_blocks.get(agent_id, frozenset())
-        return [block_id for block_id in named if block_id in self.prompt_blocks and block_id not in without]
+        return [block_id for block_id in ids if block_id in self.prompt_blocks and block_id not in without]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -199,10 +199,10 @@ class Editor:
         signed.
         """
         key, caller = LockKey.load_key(), caller_of(by)
-        named, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))
+        agent_ids, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))
         lock = consistently(
             lambda: make_lock(
-                self.agent, self.prompt, named=named, blocks=blocks, selector=selector, by=caller
+                self.agent, self.prompt, named=agent_ids, blocks=blocks, selector=selector, by=caller
             ),
             lambda _: ((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
         )

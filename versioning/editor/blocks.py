@@ -184,10 +184,10 @@ def _describe_use(block: PromptBlock, by: Caller) -> UsedBlock:
     is_draft = block.has_draft and not block.is_taken_back
     shows_draft = is_draft and by.may(Right.READ_DRAFTS, block.workspace_id)
     live, draft = block.active_version, block.latest_version if shows_draft else None
-    named = draft or live
+    version = draft or live
     return UsedBlock(
         id=block.pk,
-        name=named.name if named else block.pk,
+        name=version.name if version else block.pk,
         live=live.number if live else None,
         draft=draft.number if draft else None,
     )

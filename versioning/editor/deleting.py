@@ -147,9 +147,9 @@ def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> Non
     users = dependents(resources, resource_id, status=Status.PUBLISHED, by=by)
     everybody = dependents(resources, resource_id, status=Status.PUBLISHED, by=APPLICATION)
     if everybody.ids:
-        named = ", ".join(name for _, name in users.readable) or Message("agents that you may not read")
+        names = ", ".join(name for _, name in users.readable) or Message("agents that you may not read")
         raise InUse(
-            Message("In use by {names}.", names=named),
+            Message("In use by {names}.", names=names),
             dependents=[{"id": agent_id, "name": name} for agent_id, name in users.readable],
             hidden_count=users.hidden_count,
         )

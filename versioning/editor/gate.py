@@ -278,16 +278,16 @@ def with_reason(reason: str, refusals: Collection[str]) -> Options:
     }
 
 
-def split_options(named: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+def split_options(kwargs: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
     """Return the options among keyword arguments that are not None, and the other arguments."""
     declared = options()
-    gate_options = {name: value for name, value in named.items() if name in declared and value is not None}
-    return gate_options, {name: value for name, value in named.items() if name not in declared}
+    gate_options = {name: value for name, value in kwargs.items() if name in declared and value is not None}
+    return gate_options, {name: value for name, value in kwargs.items() if name not in declared}
 
 
-def only_options(named: Mapping[str, Any]) -> Options:
+def only_options(kwargs: Mapping[str, Any]) -> Options:
     """Return keyword arguments that are options; raises `TypeError` for any other, as Python does."""
-    gate_options, unknown = split_options(named)
+    gate_options, unknown = split_options(kwargs)
     if unknown:
         raise TypeError(f"got an unexpected keyword argument {next(iter(unknown))!r}")
     return gate_options

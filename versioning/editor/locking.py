@@ -319,15 +319,15 @@ def retry_on_conflict(verb: V) -> V:
     """
 
     @wraps(verb)
-    def repeating(*args: Any, **named: Any) -> Any:
+    def repeating(*args: Any, **kwargs: Any) -> Any:
         for _ in range(_ATTEMPTS - 1):
             try:
-                return verb(*args, **named)
+                return verb(*args, **kwargs)
             except OverrideChanged:
                 continue
             except RightsChanged as error:
-                named["by"] = error.caller
-        return verb(*args, **named)
+                kwargs["by"] = error.caller
+        return verb(*args, **kwargs)
 
     return cast("V", repeating)
 
@@ -344,6 +344,6 @@ def current_state(resource: VersionedResource) -> dict[str, Any]:
     }
 
 
-def merged_fields(fields: Fields | None, named: Fields) -> Fields:
+def merged_fields(fields: Fields | None, keyword_fields: Fields) -> Fields:
     """Return the snapshot fields of a call by their JSON names, whether given as a mapping or as keywords."""
-    return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
+    return {**(fields or {}), **{to_camel(name): value for name, value in keyword_fields.items()}}

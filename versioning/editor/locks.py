@@ -120,15 +120,15 @@ class _Maker:
         pin = Pin(version_id=resolved.version.version_id, digest=resolved.version.digest)
         self._blocks[block_id] = _Block(pin=pin, is_live=resolved.is_live and not resolved.is_of_overlay_only)
 
-    def add_agents(self, named: Collection[str]) -> None:
+    def add_agents(self, agent_ids: Collection[str]) -> None:
         """Add the named agents, then everything they can reach, level by level."""
-        for agent_id in named:
+        for agent_id in agent_ids:
             self._agents[agent_id] = None
             candidate = candidate_for(self._resources, agent_id, self._selector, self._by, _CHOOSES)
             require_instructions(candidate)
             self._read_later(candidate, is_own=True)
         self._read()
-        level = list(dict.fromkeys(named))
+        level = list(dict.fromkeys(agent_ids))
         while level:
             self._locked |= dict.fromkeys(level)
             self._refuse_too_many(len(self._locked))
@@ -164,11 +164,13 @@ class _Maker:
     def _terms(self, agents: Mapping[str, _Agent], blocks: Mapping[str, _Block]) -> Terms:
         own, without, unshown = {}, {}, {}
         for agent_id, agent in agents.items():
-            ways = {named: self._way(agent, named) for named in agent.named if named in agents}
-            without[agent_id] = frozenset(named for named, way in ways.items() if way is None)
+            ways = {
+                target_id: self._way(agent, target_id) for target_id in agent.named if target_id in agents
+            }
+            without[agent_id] = frozenset(target_id for target_id, way in ways.items() if way is None)
             unshown[agent_id] = frozenset((agent.referred_to & blocks.keys()) - agent.shown_blocks.keys())
             if agent.is_live:
-                own[agent_id] = frozenset(named for named, way in ways.items() if way is _Way.OWN)
+                own[agent_id] = frozenset(target_id for target_id, way in ways.items() if way is _Way.OWN)
         return Terms(
             draft_agents=frozenset(agent_id for agent_id, agent in agents.items() if not agent.is_live),
             draft_blocks=frozenset(block_id for block_id, block in blocks.items() if not block.is_live),
@@ -283,24 +285,24 @@ class _Maker:
                 limit=MAX_CHARACTERS_READ,
             )
             raise Invalid.field("resources", message)
-        named = list(dict.fromkeys(target for _, target in referenced_agents(candidate.config)))
+        sub_agents = list(dict.fromkeys(target for _, target in referenced_agents(candidate.config)))
         return _Agent(
             pin=Pin(version_id=candidate.version_id, digest=canonical.digest_of(text)),
             uuid=candidate.uuid,
             is_live=candidate.is_live and not candidate.is_of_overlay_only,
             is_fallback=candidate.fallback is not None,
             is_own=is_own,
-            named=named,
-            granted=self._find_grants(candidate, named),
+            named=sub_agents,
+            granted=self._find_grants(candidate, sub_agents),
             referred_to=block_ids,
             shown_blocks=shown_blocks,
         )
 
-    def _find_grants(self, candidate: Candidate, named: Collection[str]) -> Mapping[str, UUID]:
-        if not candidate.is_live or candidate.is_of_overlay_only or not named:
+    def _find_grants(self, candidate: Candidate, sub_agents: Collection[str]) -> Mapping[str, UUID]:
+        if not candidate.is_live or candidate.is_of_overlay_only or not sub_agents:
             return {}
         if candidate.source == "code":
-            return granted_to_code(named, self._resources.code)
+            return granted_to_code(sub_agents, self._resources.code)
         return find_grants(SubAgentReference, [candidate.version_id]).get(candidate.version_id, {})
 
     def _get_agent(self, agent_id: str) -> _Agent:

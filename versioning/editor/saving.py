@@ -63,7 +63,7 @@ def create(
     publish: bool | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
-    **named: Any,
+    **kwargs: Any,
 ) -> Resolved[R]:
     """Create a resource with its first version, or the override of a code-defined agent.
 
@@ -73,10 +73,10 @@ def create(
     (`gate.options`).
     """
     by = caller_of(by)
-    options, named = gate.split_options(named)
+    options, kwargs = gate.split_options(kwargs)
     record, publish = _record_of_new(
         resources,
-        merged_fields(fields, named),
+        merged_fields(fields, kwargs),
         id=id,
         workspace=workspace,
         visibility=visibility,
@@ -105,17 +105,17 @@ def check_new(
     publish: bool | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
-    **named: Any,
+    **kwargs: Any,
 ) -> NewIdentity:
     """Return the id and the workspace that `create` would use, and raise its errors.
 
     Nothing is stored. The gate's checks are not run; publishing does that. A taken id is raised last, so
     `IdTaken` means that all else is valid.
     """
-    _, named = gate.split_options(named)
+    _, kwargs = gate.split_options(kwargs)
     record, _ = _record_of_new(
         resources,
-        merged_fields(fields, named),
+        merged_fields(fields, kwargs),
         id=id,
         workspace=workspace,
         visibility=visibility,
@@ -296,7 +296,7 @@ def edit(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
     from_live: bool = False,
-    **named: Any,
+    **kwargs: Any,
 ) -> Resolved[R]:
     """Save an edit: absent fields stay, None clears, metadata is merged member by member.
 
@@ -307,8 +307,8 @@ def edit(
     With `from_live`, the fields are applied to the live version if the newest one was taken back: replaced by
     an older version, or unpublished as an override. If that changes nothing, no version is created.
     """
-    options, named = gate.split_options(named)
-    by, changes = caller_of(by), merged_fields(fields, named)
+    options, kwargs = gate.split_options(kwargs)
+    by, changes = caller_of(by), merged_fields(fields, kwargs)
     arguments: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
     arguments |= {"publish": publish, **options}
     first = _first_override(resources, resource_id, changes, by=by, expect=expect, **arguments)
@@ -344,7 +344,7 @@ def edit_live(
     message: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
-    **named: Any,
+    **kwargs: Any,
 ) -> Resolved[R]:
     """Change the live configuration and publish the result, without publishing anything else.
 
@@ -352,8 +352,8 @@ def edit_live(
     live version. If no version is live, the latest version is changed. If the change has no effect, no
     version is created and no pointer moves.
     """
-    options, named = gate.split_options(named)
-    by, changes = caller_of(by), merged_fields(fields, named)
+    options, kwargs = gate.split_options(kwargs)
+    by, changes = caller_of(by), merged_fields(fields, kwargs)
     with changing(resources, resource_id, Right.SAVE, by, expect, options=options) as change:
         resource = change.resource
         by.require_publish(resource.workspace_id)

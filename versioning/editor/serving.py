@@ -323,8 +323,8 @@ def serve_locked(
     try:
         texts = pinned_texts(candidate, lock, by, evaluation)
     except LockBroken as error:
-        named = {target for _, target in referenced_agents(candidate.config)}
-        raise LockBroken(prompt_blocks=error.prompt_blocks, leading_to=sorted(named)) from None
+        target_ids = {target for _, target in referenced_agents(candidate.config)}
+        raise LockBroken(prompt_blocks=error.prompt_blocks, leading_to=sorted(target_ids)) from None
     return build(candidate, evaluation, texts)
 
 

@@ -128,8 +128,8 @@ class ApiKeyManager(models.Manager["ApiKey"]):
 
     def find_by_secret_or_prefix(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret or prefix, usable or not."""
-        named = models.Q(digest=hash_secret(key_or_prefix)) | models.Q(prefix=key_or_prefix)
-        return self.filter(named).first()
+        condition = models.Q(digest=hash_secret(key_or_prefix)) | models.Q(prefix=key_or_prefix)
+        return self.filter(condition).first()
 
 
 @cache
@@ -137,8 +137,10 @@ def _by_digest() -> OneByKey[ApiKey]:
     """Return the query that finds a key by its digest, compiled."""
     log = LogPosition.objects
     newest_change = models.Subquery(log.values("rights_position")[:1])
-    named = models.Subquery(log.values("installation")[:1])
-    keys: Any = ApiKey.objects.select_related("owner").annotate(newest_change=newest_change, named=named)
+    installation = models.Subquery(log.values("installation")[:1])
+    keys: Any = ApiKey.objects.select_related("owner").annotate(
+        newest_change=newest_change, named=installation
+    )
     return OneByKey(keys, found_by="digest")
 
 

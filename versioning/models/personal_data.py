@@ -156,8 +156,8 @@ def sentences_in(model: str, *fields: str) -> PersonalData:
         changed = 0
         for field in fields:
             texts = rows.annotate(stored_text=Cast(F(field), TextField()))
-            named = texts.filter(erasure.found_in("stored_text")).values_list("pk", "stored_text")
-            for pk, text in list(named):
+            matching_texts = texts.filter(erasure.found_in("stored_text")).values_list("pk", "stored_text")
+            for pk, text in list(matching_texts):
                 changed += rows.filter(pk=pk).update(**{field: erasure.replace_quoted(text)})
         return changed
 
@@ -232,10 +232,10 @@ def _erase_keys(erasure: Erasure) -> int:
 
 def _erase_invitations(erasure: Erasure) -> int:
     """Withdraw pending invitations of the person; replace the name in accepted ones."""
-    named = Q(username=erasure.name)
+    condition = Q(username=erasure.name)
     if erasure.address:
-        named |= Q(mail=erasure.address) | Q(username=erasure.address)
-    invitations = list(Invitation.objects.filter(named))
+        condition |= Q(mail=erasure.address) | Q(username=erasure.address)
+    invitations = list(Invitation.objects.filter(condition))
     for invitation in invitations:
         invitation.username, invitation.mail = erasure.new_name, ""
         if invitation.accepted_at is None:
@@ -275,8 +275,8 @@ def _erase_in_history_of_account(erasure: Erasure) -> int:
     if erasure.user is None or not apps.is_installed("django.contrib.admin"):
         return 0
     entries: type[Model] = apps.get_model("admin.LogEntry")
-    named = {"content_type__model": erasure.user._meta.model_name, "object_id": str(erasure.user.pk)}
-    rows: Any = entries._default_manager.filter(**named)
+    lookups = {"content_type__model": erasure.user._meta.model_name, "object_id": str(erasure.user.pk)}
+    rows: Any = entries._default_manager.filter(**lookups)
     return int(rows.update(object_repr=erasure.new_name))
 
 

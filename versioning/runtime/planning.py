@@ -220,9 +220,9 @@ class _LockedPlanner:
         waiting = deque(self._look_up(agent_id, parent=None))
         unavailable: dict[str, None] = {}  # an ordered set
         while waiting:
-            parent, named = waiting.popleft()
-            available = self._lock.sub_agents(parent, named)
-            unavailable |= dict.fromkeys(name for name in named if name not in available)
+            parent, sub_agents = waiting.popleft()
+            available = self._lock.sub_agents(parent, sub_agents)
+            unavailable |= dict.fromkeys(name for name in sub_agents if name not in available)
             self._delegations[parent] = frozenset(available)
             for tool in available:
                 waiting.extend(self._look_up(tool, parent=parent))

@@ -233,8 +233,8 @@ def usage_dict(usage: UsageBase) -> dict[str, int]:
 
 def answering_models(messages: Iterable[ModelMessage]) -> tuple[str, ...]:
     """Return the models that answered, by the names that they gave."""
-    named = (message.model_name for message in messages if isinstance(message, ModelResponse))
-    return tuple(dict.fromkeys(storable_text(name) for name in named if name))
+    model_names = (message.model_name for message in messages if isinstance(message, ModelResponse))
+    return tuple(dict.fromkeys(storable_text(name) for name in model_names if name))
 
 
 def tool_call_dict(part: ToolCallPart) -> dict[str, Any]:

@@ -377,11 +377,11 @@ def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evalu
     right to read drafts, unless it has been published since.
     """
     evaluation.field = "instructions"
-    named = iter(lock.blocks(candidate.id, sorted(_blocks_named(candidate))))
+    block_ids = iter(lock.blocks(candidate.id, sorted(_blocks_named(candidate))))
     as_part = candidate.id not in lock.terms.draft_agents
     texts: dict[str, BlockText | str] = {}
     broken: list[str] = []
-    while batch := list(islice(named, READ_AT_ONCE)):
+    while batch := list(islice(block_ids, READ_AT_ONCE)):
         pins = {block_id: lock.prompt_blocks[block_id] for block_id in batch}
         rows = PromptBlockVersion.objects.select_related("resource").defer("search_text")
         versions_by_id = {

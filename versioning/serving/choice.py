@@ -114,12 +114,12 @@ def chosen(resources: Sequence[VersionedResource], context: Mapping[str, Any]) -
         return {}
     active = {resource.pk: resource.active_id for resource in resources if resource.active_id is not None}
     choices_by_id = choices(resources[0].kind, active, context)
-    named = {
+    names = {
         (resource_id, choice.version)
         for resource_id, choice in choices_by_id.items()
         if choice.version not in {None, active[resource_id]}
     }
-    return {resource_id: version for (resource_id, _), version in versions(type(resources[0]), named).items()}
+    return {resource_id: version for (resource_id, _), version in versions(type(resources[0]), names).items()}
 
 
 def nothing(_resources: Sequence[VersionedResource]) -> dict[str, Snapshot]:
@@ -133,16 +133,16 @@ def always(resources: Sequence[VersionedResource], version: Snapshot) -> dict[st
 
 
 def versions(
-    model: type[VersionedResource], named: Collection[tuple[str, str | None]]
+    model: type[VersionedResource], names: Collection[tuple[str, str | None]]
 ) -> dict[tuple[str, str], Snapshot]:
     """Return the versions that exist, by the ids of their resource and version."""
     ids: list[UUID] = []
-    for _, version_id in named:
+    for _, version_id in names:
         with suppress(NotFound):  # not the id of a row
             ids.append(parse_uuid(version_id or ""))
     rows = model.version_model.objects.defer("search_text").filter(pk__in=ids) if ids else ()
     rows_by_name = {(row.resource_id, row.version_id): row for row in rows}
-    return {name: row for name, row in rows_by_name.items() if name in named}
+    return {name: row for name, row in rows_by_name.items() if name in names}
 
 
 def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

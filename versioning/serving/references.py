@@ -92,8 +92,10 @@ def find_dependents(
             if agent_ids is None
             else referring.names_of(agent_ids, caller, code)
         )
-        named = {agent_id: name for agent_id, name in in_rows if name is not None} | elsewhere
-        return named | {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
+        names_by_id = {agent_id: name for agent_id, name in in_rows if name is not None} | elsewhere
+        return names_by_id | {
+            agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in names_by_id
+        }
 
     return Dependents(ids, hidden, names)
 
@@ -276,16 +278,16 @@ def unpublished_blocks(
     references = [list(referenced_blocks(config)) for config, _caller, _moving in requests]
     ids_by_rights: defaultdict[Rights, set[str]] = defaultdict(set)
     callers = {caller.rights: caller for _config, caller, _moving in requests}
-    for (_config, caller, _moving), named in zip(requests, references, strict=True):
-        ids_by_rights[caller.rights].update(target for _field, target in named)
+    for (_config, caller, _moving), block_references in zip(requests, references, strict=True):
+        ids_by_rights[caller.rights].update(target for _field, target in block_references)
     published = {}
     for rights, ids in ids_by_rights.items():
         if ids:
             blocks = PromptBlock.objects.readable_by(callers[rights]).filter(pk__in=ids)
             pointers = blocks.values_list("pk", "active_version_id")
             published[rights] = {pk: active is not None for pk, active in pointers}
-    for (_config, caller, moving), named in zip(requests, references, strict=True):
-        yield _error(named, published.get(caller.rights, {}), moving)
+    for (_config, caller, moving), block_references in zip(requests, references, strict=True):
+        yield _error(block_references, published.get(caller.rights, {}), moving)
 
 
 def _error(
@@ -359,8 +361,8 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
     notices = []
     for field, target in references:
         if target == agent_id or target in looping:
-            named = {"id": ResourceId(AGENT.slug, target), "other": ResourceId(AGENT.slug, agent_id)}
-            message = Message("The sub-agent {id!r} leads back to {other!r}.", **named)
+            placeholders = {"id": ResourceId(AGENT.slug, target), "other": ResourceId(AGENT.slug, agent_id)}
+            message = Message("The sub-agent {id!r} leads back to {other!r}.", **placeholders)
             notices.append(Notice("agent_cycle", message, field))
         elif target not in readable_ids:
             message = Message("There is no agent {id!r} that you can read.", id=target)
