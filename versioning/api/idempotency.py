@@ -219,9 +219,9 @@ def _without_secrets(text: str) -> str:
     if not text.startswith("{"):
         return text
     body: Json = json.loads(text)
-    left = {
+    safe = {
         name: value
         for name, value in body.items()
         if not (isinstance(value, str) and (name == "secret" or without_secrets(value) != value))
     }
-    return text if len(left) == len(body) else json.dumps(left, ensure_ascii=False, separators=(",", ":"))
+    return text if len(safe) == len(body) else json.dumps(safe, ensure_ascii=False, separators=(",", ":"))

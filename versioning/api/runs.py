@@ -310,11 +310,11 @@ class RunViewSet(EditorViewSet):
     def _call(self, request: Request) -> dict[str, Any]:
         body = Run.read(request)
         values = body.get("requestContext") or parameters.context(request.query_params)
-        given = {name for name in parameters.SELECTOR_NAMES if name in request.query_params}
+        selector_names = {name for name in parameters.SELECTOR_NAMES if name in request.query_params}
         return {
             "messages": body["messages"],
             "default": PUBLISHED,
-            "selector": parameters.selector(request.query_params) if given else None,
+            "selector": parameters.selector(request.query_params) if selector_names else None,
             "versions": body.get("versions"),
             "request_context": RequestContext.of(values, by=self.caller),
             "max_steps": body.get("maxSteps"),

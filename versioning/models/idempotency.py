@@ -57,10 +57,10 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
         own = self.filter(caller=caller, key=key)
         is_over = models.Q(begun_at__lt=now - LIFETIME)
         own.filter(is_over | models.Q(status=0, begun_at__lt=now - ABANDONED_AFTER)).delete()
-        made = IdempotentRequest(caller=caller, key=key, digest=digest, begun_at=now)
-        self.bulk_create([made], ignore_conflicts=True)
-        found = own.get()
-        return None if found.pk == made.pk else found
+        request = IdempotentRequest(caller=caller, key=key, digest=digest, begun_at=now)
+        self.bulk_create([request], ignore_conflicts=True)
+        stored_request = own.get()
+        return None if stored_request.pk == request.pk else stored_request
 
     def end(self, caller: str, key: str, digest: str, answer: StoredAnswer | None) -> None:
         """Store the answer to the request that has begun.
@@ -73,10 +73,10 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
         if answer is None:
             own.filter(status=0).delete()
         elif not own.update(**answer._asdict()):
-            made = IdempotentRequest(
+            request = IdempotentRequest(
                 caller=caller, key=key, digest=digest, begun_at=timezone.now(), **answer._asdict()
             )
-            self.bulk_create([made], ignore_conflicts=True)
+            self.bulk_create([request], ignore_conflicts=True)
         if answer is not None:
             self._forget_oldest(caller)
 
