@@ -225,8 +225,8 @@ class AgentMethods(Driver):
         self, *, partial: bool | None = None, request_context: Mapping[str, Any] | None = None
     ) -> Call[dict[str, ServedAgent]]:
         """Return every published agent that the key may read, by id; `partial` omits the texts."""
-        asked = (*query(partial=partial), *context_query(request_context))
-        return Call.to("GET", "/agents", _agents_by_id, query=asked)
+        params = (*query(partial=partial), *context_query(request_context))
+        return Call.to("GET", "/agents", _agents_by_id, query=params)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent[Self]:
         """Return an agent as applications use it; no request is sent yet."""
@@ -280,10 +280,10 @@ def _parts(agent_id: str, selector: Query) -> Call[AgentParts]:
     return _read(AgentParts, agent_id, selector, (*selector, ("form", "parts")))
 
 
-def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call[R]:
+def _read(result: type[R], agent_id: str, selector: Query, params: Query) -> Call[R]:
     path, about = f"/agents/{id_segment(agent_id)}", Resource("agents", agent_id)
     version_id = dict(selector).get("versionId")
-    return cached_read(result, about, path, asked, ("id", agent_id), ("resolved_version_id", version_id))
+    return cached_read(result, about, path, params, ("id", agent_id), ("resolved_version_id", version_id))
 
 
 def _evaluate_parts(
@@ -295,11 +295,11 @@ def _evaluate_parts(
 def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
     """Return the application's own description of an agent; raises `ValidationFailed` if it is invalid."""
     described = with_json_names(fields)
-    known = [member.json_name for member in members(ServedAgent)]
+    field_names = [member.json_name for member in members(ServedAgent)]
     for name in described:
-        if name not in known:
+        if name not in field_names:
             raise ValidationFailed.field(
-                f"fallback.{name}", (f"is not a field of an agent: {', '.join(known)}")
+                f"fallback.{name}", (f"is not a field of an agent: {', '.join(field_names)}")
             )
     try:
         return ServedAgent.of({**described, "id": agent_id, "source": "fallback"}, stale=True)

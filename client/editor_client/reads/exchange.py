@@ -217,10 +217,10 @@ class Exchange:
             ended = self._clock()
             if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
                 break
-            wanted = _retry_after(outcome) if isinstance(outcome, Answer) else None
+            retry_after = _retry_after(outcome) if isinstance(outcome, Answer) else None
             # Random, so that many clients that lost the server together do not return at the same time.
-            pause = wanted or BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
-            if self._clock() + pause >= deadline or not (wait or wanted is None):
+            pause = retry_after or BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
+            if self._clock() + pause >= deadline or not (wait or retry_after is None):
                 break
             yield Sleep(pause)
         if is_read and _is_down(outcome):
@@ -296,10 +296,10 @@ class Deadline(threading.local):
         """Return the seconds that a wait may take; raises the error if no time is left."""
         if self.time is None:
             return timeout
-        left = self.time - self._clock()
-        if left <= 0:
+        remaining = self.time - self._clock()
+        if remaining <= 0:
             raise error("there is no time left")
-        return left if timeout is None else min(timeout, left)
+        return remaining if timeout is None else min(timeout, remaining)
 
     def apply_to(self, client: httpx2.Client) -> None:
         """Apply the deadline to the connections of an httpx2 client, including those through proxies."""

@@ -132,13 +132,13 @@ def _choose_offered(field: str, config: Mapping[str, Any], evaluation: Evaluatio
     }
 
 
-def build_messages(given: Any) -> Any:
+def build_messages(agent_input: Any) -> Any:
     """Return the messages to an agent: a text, those in `messages`, or the input as compact JSON."""
-    if isinstance(given, str):
-        return given
-    if isinstance(given, Mapping) and "messages" in given:
-        return given["messages"]
-    return canonical.dump(given)
+    if isinstance(agent_input, str):
+        return agent_input
+    if isinstance(agent_input, Mapping) and "messages" in agent_input:
+        return agent_input["messages"]
+    return canonical.dump(agent_input)
 
 
 def answer_in(

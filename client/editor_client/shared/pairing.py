@@ -111,19 +111,19 @@ def join_runs(runs: Sequence[Run]) -> Run:
 
     `runs` are newest first; there is at least one.
     """
-    first, *others = runs
-    if not others:
+    first, *other_runs = runs
+    if not other_runs:
         return first
     scores: dict[str, dict[str, Scored]] = {}
     tokens: dict[str, list[float]] = {}
     tags: dict[str, frozenset[str]] = {}
     for run in runs:
         for scorer_id, items in run.scores.items():
-            for item_id, said in items.items():
-                found = scores.setdefault(scorer_id, {}).setdefault(item_id, Scored())
-                found.values += said.values
-                found.passed += said.passed
-                found.errors += said.errors
+            for item_id, scored in items.items():
+                joined = scores.setdefault(scorer_id, {}).setdefault(item_id, Scored())
+                joined.values += scored.values
+                joined.passed += scored.passed
+                joined.errors += scored.errors
         for item_id, count in run.tokens.items():
             tokens.setdefault(item_id, []).extend([count] * run.attempts)
         for item_id, own in run.tags.items():
@@ -272,8 +272,8 @@ def _by_scorer(
     tie = 0.0 if is_single else yardstick.tie
     items = []
     for item_id in ids:
-        one, other = (run.scores[scorer_id][item_id] for run in (here, baseline))
-        a, b = (float(each.passed[0]) if is_single else each.value for each in (one, other))
+        here_scored, baseline_scored = (run.scores[scorer_id][item_id] for run in (here, baseline))
+        a, b = (float(each.passed[0]) if is_single else each.value for each in (here_scored, baseline_scored))
         outcome = ItemOutcome.WIN if a > b else ItemOutcome.LOSS
         if abs(a - b) <= tie + 1e-9:  # means of the same values in another order differ in their last digits
             outcome = ItemOutcome.TIE

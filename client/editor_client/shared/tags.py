@@ -48,5 +48,5 @@ def read_tags(metadata: Mapping[str, Any]) -> list[str]:
     if not isinstance(listed, list):
         return []
     texts = (unicodedata.normalize("NFC", name) for name in listed if isinstance(name, str))
-    found = (text for text in texts if problem(text) is None)
-    return list(dict.fromkeys(found))[:MAX_TAGS]
+    tags = (text for text in texts if problem(text) is None)
+    return list(dict.fromkeys(tags))[:MAX_TAGS]

@@ -42,13 +42,13 @@ class Report:
     lines: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def say(self, what: str, place: Place, why: str = "") -> None:
+    def say(self, action: str, place: Place, reason: str = "") -> None:
         """Add a line about a file."""
-        self.lines.append(f"{what}: {place.name}" + (f" ({why})" if why else ""))
+        self.lines.append(f"{action}: {place.name}" + (f" ({reason})" if reason else ""))
 
-    def complain(self, place: Place, why: object) -> None:
+    def complain(self, place: Place, reason: object) -> None:
         """Add a problem."""
-        self.problems.append(f"{place.name}: {why}")
+        self.problems.append(f"{place.name}: {reason}")
 
 
 @dataclass(kw_only=True)
@@ -125,14 +125,14 @@ class PullPush:
         there = fetch(self.client, place)
         state = compare(self.folder, place, here, there)
         if state is FileState.CONFLICT and not self.force:
-            what = "gone from the server" if there is None else state.value
-            self.report.complain(place, f"edited here, {what}; --force saves it anyway")
+            server_state = "gone from the server" if there is None else state.value
+            self.report.complain(place, f"edited here, {server_state}; --force saves it anyway")
         elif state in LEFT and not self.force:
             self.report.say("left", place, state.value)
         elif there is None:
             about = {"workspaceId": self.workspace, "changeMessage": message}
-            given = {name: value for name, value in about.items() if value is not None}
-            fields = {**here, **given, "autoPublish": publish, "id": place.id}
+            members = {name: value for name, value in about.items() if value is not None}
+            fields = {**here, **members, "autoPublish": publish, "id": place.id}
             record: Record = self.client.perform(creation(KINDS[place.kind], fields))
             self._agree("created", place, here, record, publish=publish)
         elif state is FileState.SAME or (state is FileState.DRAFT and not publish):
@@ -202,11 +202,11 @@ class PullPush:
         saved: Record = self.client.perform(edit(handle(self.client, place), fields, base))
         return saved
 
-    def _agree(self, what: str, place: Place, here: Config, record: Record, *, publish: bool) -> None:
+    def _agree(self, action: str, place: Place, here: Config, record: Record, *, publish: bool) -> None:
         self.folder.agreed[place] = Agreement(
             digest=canonical.digest(here),
             active=record.active_version_id,
             latest=record.latest_version_id,
         )
-        self.report.say(what, place, "published" if publish else "a draft")
+        self.report.say(action, place, "published" if publish else "a draft")
         self.report.lines += [f"  {notice.message}" for notice in record.warnings]

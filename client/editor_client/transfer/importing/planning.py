@@ -100,10 +100,10 @@ class Judge:
         except ValidationFailed as error:
             return list(error.issues) or [Issue("body", error.message)], None
         except Conflict:  # the id is checked last: everything else can be saved
-            taken = Refusal(
+            id_conflict = Refusal(
                 "conflict", "The id is taken by something that you may not read; choose a --prefix."
             )
-            return [], None if is_there else taken
+            return [], None if is_there else id_conflict
         except Forbidden as error:
             self._is_allowed = False
             self.collection.lose(
@@ -128,12 +128,12 @@ class Judge:
             return replace(resource, extra={})
         if not fields or not names <= fields:
             return None
-        kept = {name: snapshot.config[name] for name in sorted(fields)}
+        refused_values = {name: snapshot.config[name] for name in sorted(fields)}
         for issue in issues:
             lost = f"{excerpt(issue.field)} is refused: it {issue.message}. metadata.import has it."
             self.collection.lose(REFUSED, resource.name, lost)
         config = {name: value for name, value in snapshot.config.items() if name not in fields}
-        refused = {**resource.extra.get(REFUSED, {}), **kept}
+        refused = {**resource.extra.get(REFUSED, {}), **refused_values}
         extra = self.collection.fitting({**resource.extra, REFUSED: refused}, resource.name)
         return _with_config(resource, place, config, extra)
 
@@ -201,14 +201,14 @@ def make_plan(
         named = {
             target for version in action["versions"] for _, target in referenced_blocks(version["config"])
         }
-        taken = {
+        taken_ids = {
             earlier["id"]
             for earlier in actions
             if earlier["kind"] == "promptBlock" and earlier["action"] in UNMADE and earlier["id"] in named
         }
-        if taken and action["action"] in {"create", "update"}:
+        if taken_ids and action["action"] in {"create", "update"}:
             # The id of a block that is not made belongs to another resource.
-            reason = f"It refers to {excerpt(min(taken))}, whose id is taken; choose a --prefix."
+            reason = f"It refers to {excerpt(min(taken_ids))}, whose id is taken; choose a --prefix."
             conflict: Action = {"versions": [], "published": None, "action": "conflict", "reason": reason}
             action = {**action, **conflict}
         actions.append(action)
@@ -354,14 +354,14 @@ def _versions(resource: Resource, collection: Collection) -> list[dict[str, Any]
 
 
 def _labels(snapshot: Snapshot, resource: Resource, collection: Collection) -> list[str]:
-    kept = []
+    labels = []
     for label in snapshot.labels:
         if ids.label_problem(label) is None:
-            kept.append(label)
+            labels.append(label)
         else:
             message = f"The label {excerpt(label)!r} is left out: {ids.label_problem(label)}."
             collection.lose("label", resource.name, message)
-    return kept
+    return labels
 
 
 def _decision(
@@ -378,8 +378,8 @@ def _decision(
     if origin == build_origin(system, resource.name, versions[-1]):
         return "unchanged", "It was changed here since it was imported.", 0
     numbers = [version["version"] for version in versions]
-    known = numbers.index(origin.get("version")) + 1 if origin.get("version") in numbers else 0
-    first = known if 0 < known < len(versions) else len(versions) - 1
+    imported_count = numbers.index(origin.get("version")) + 1 if origin.get("version") in numbers else 0
+    first = imported_count if 0 < imported_count < len(versions) else len(versions) - 1
     changed_here = canonical.digest(there.newest) != origin.get("digest")
     return "update", "It was changed here, too; that stays in its history." if changed_here else "", first
 

@@ -87,11 +87,11 @@ class Scorers:
 
     def _function_name(self, name: str) -> str:
         base = function_name(f"{self.folder}/{name}")
-        number, found = 1, base
-        while found in self._functions.values():
+        number, candidate = 1, base
+        while candidate in self._functions.values():
             number += 1
-            found = f"{base}_{number}"
-        return found
+            candidate = f"{base}_{number}"
+        return candidate
 
     def judge(
         self,

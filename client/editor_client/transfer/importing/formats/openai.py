@@ -58,7 +58,9 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
             number=number,
             model=model,
             settings=settings,
-            extra=nonempty(config=config.left() | without_place(named, model), version=members.left()),
+            extra=nonempty(
+                config=config.take_rest() | without_place(named, model), version=members.take_rest()
+            ),
             live=str(live) == number,
         )
-    reader.finish({**nonempty(prompt=about.left()), **({"promptId": prompt_id} if prompt_id else {})})
+    reader.finish({**nonempty(prompt=about.take_rest()), **({"promptId": prompt_id} if prompt_id else {})})
