@@ -240,8 +240,8 @@ def with_json_names(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     A reason to bypass approvals or evidence becomes an object with the reason.
     """
-    named = {camel(name): value for name, value in fields.items()}
-    return named | bypassing(fields)
+    json_fields = {camel(name): value for name, value in fields.items()}
+    return json_fields | bypassing(fields)
 
 
 class Reasons(TypedDict, total=False):

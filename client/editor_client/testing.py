@@ -483,8 +483,8 @@ def _answer_stored(editor: Editor, request: Request, resource: Resource, rest: l
             computed = {"latest": Label(resource.latest, resource.latest.created_at)}
             if resource.active is not None:
                 computed["production"] = Label(resource.active, resource.published_at)
-            labels = [resource.label_record(*named, "computed") for named in computed.items()]
-            labels += [resource.label_record(*named) for named in sorted(resource.labels.items())]
+            labels = [resource.label_record(*item, "computed") for item in computed.items()]
+            labels += [resource.label_record(*item) for item in sorted(resource.labels.items())]
             return Answer({"labels": labels})
         case "PUT", "labels", name:
             return _set_label(editor, request, resource, name)

@@ -289,15 +289,15 @@ AT_ONCE: Final = 100
 class Step:
     """One call of a function of the application, with its result: a value or an error."""
 
-    def __init__(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
-        self._function, self._arguments, self._named = function, arguments, named
+    def __init__(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> None:
+        self._function, self._arguments, self._keywords = function, arguments, keywords
         self.value: Any = None
         self.error: str | None = None
 
     def __call__(self) -> Step:
         """Call it; an exception also counts as a result."""
         try:
-            self.value = self._function(*self._arguments, **self._named)
+            self.value = self._function(*self._arguments, **self._keywords)
         except Exception as error:  # noqa: BLE001  a function of the application may raise anything
             self.error = f"{type(error).__name__}: {error}"
         return self
@@ -344,12 +344,12 @@ def evaluation(
     while True:
         path = f"/datasets/{record.id}/items"
         params = {"page": page, "per_page": AT_ONCE, "direction": "ASC", "order_by": "created_at"}
-        listed: ItemPage = yield listing(path, ItemPage, {**params, "version": record.version})
-        for item in listed.item_records:
+        item_page: ItemPage = yield listing(path, ItemPage, {**params, "version": record.version})
+        for item in item_page.item_records:
             for attempt in range(attempts):
                 result = yield from _build_result(function, scorers, item)
                 yield submit(experiment, item.id, attempt=attempt, **result)
-        if not listed.has_more:
+        if not item_page.has_more:
             break
         page += 1
     yield _describe_method(Experiment.finalize)(experiment)
@@ -380,12 +380,12 @@ def _dataset(name: str) -> Steps:
 def _newest(dataset_id: str, name: str) -> Steps:
     path = f"/datasets/{dataset_id}/experiments"
     response: ExperimentPage = yield listing(path, ExperimentPage, {"per_page": AT_ONCE})
-    same = (
+    experiment_ids = (
         experiment.id
         for experiment in response.experiments
         if experiment.name == name and experiment.target_type is None and experiment.outcome == "complete"
     )
-    return next(same, None)
+    return next(experiment_ids, None)
 
 
 def _build_result(

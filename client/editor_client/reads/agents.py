@@ -245,9 +245,11 @@ class AgentMethods(Driver):
 
         The selector names the version of each; by default the published ones.
         """
-        named = (("agent", agents), ("promptBlock", prompt_blocks))
+        ids_by_kind = (("agent", agents), ("promptBlock", prompt_blocks))
         body: dict[str, Any] = {
-            "resources": [{"kind": kind, "id": resource_id} for kind, ids in named for resource_id in ids]
+            "resources": [
+                {"kind": kind, "id": resource_id} for kind, ids in ids_by_kind for resource_id in ids
+            ]
         }
         chosen = {name: value for name, value in with_json_names(selector).items() if value is not None}
         return Call.to("POST", "/locks", _lock, body=body | ({"selector": chosen} if chosen else {}))

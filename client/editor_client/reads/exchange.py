@@ -208,13 +208,13 @@ class Exchange:
         repeats = is_read or request.idempotency_key is not None
         retries = self._retries if repeats and not self.down else 0
         for attempt in count():
-            began = self._clock()
+            started_at = self._clock()
             outcome: Answer | NoAnswer
             try:
                 outcome = yield Send(request, deadline, etag)
             except NoAnswer as error:
                 outcome = error
-            ended = self._clock()
+            ended_at = self._clock()
             if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
                 break
             retry_after = _retry_after(outcome) if isinstance(outcome, Answer) else None
@@ -225,7 +225,7 @@ class Exchange:
             yield Sleep(pause)
         if is_read and _is_down(outcome):
             is_late = isinstance(outcome, NoAnswer) and not outcome.in_time
-            self.lose(silent=is_late or ended - began > QUICK_SECONDS)
+            self.lose(silent=is_late or ended_at - started_at > QUICK_SECONDS)
         elif (is_read or self.silent) and not _is_down(outcome):
             self.hear()
         if isinstance(outcome, NoAnswer):

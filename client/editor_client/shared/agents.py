@@ -109,10 +109,10 @@ def find_unresolved(reports: Iterable[BlockReport]) -> Iterator[Unresolved]:
     """Yield one notice if the text has placeholders without a value and without a fallback."""
     paths = tuple(dict.fromkeys(path for report in reports for path in report.unresolved))
     if paths:
-        named = ", ".join(paths[:_MAX_NAMED]) + (", …" if len(paths) > _MAX_NAMED else "")
+        paths_text = ", ".join(paths[:_MAX_NAMED]) + (", …" if len(paths) > _MAX_NAMED else "")
         message = Message(
             "The context has no value for these placeholders, which stay as they are written: {paths}.",
-            paths=named,
+            paths=paths_text,
         )
         yield Unresolved(UNRESOLVED, message, "instructions", paths)
 

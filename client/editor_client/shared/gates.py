@@ -105,18 +105,18 @@ def judge_gate(
     """
     if here.experiment is None or here.lacks is not None:
         return GateAnswer(here.lacks, None, here.experiment)
-    together = join_runs([run(cell) for cell in here.counting])
+    joined_run = join_runs([run(cell) for cell in here.counting])
     undecided: Rule | None = None
     for rule in rules:
         if not speaks_of_live(rule):
-            answer = holds(rule, together)
+            answer = holds(rule, joined_run)
         elif live is None:
             continue
         else:
             other = live()
             if other.experiment is None or other.lacks is not None:
                 return GateAnswer(other.lacks, rule, other.experiment)
-            answer = holds_against_live(rule, together, join_runs([run(cell) for cell in other.counting]))
+            answer = holds_against_live(rule, joined_run, join_runs([run(cell) for cell in other.counting]))
         if answer is Answer.TOO_FEW and allows_too_few:
             undecided = undecided or rule
         elif answer is not Answer.HOLDS:

@@ -243,9 +243,9 @@ def _common_items(here: Run, baseline: Run, left_out: LeftOut) -> list[str]:
     """Return the items that had the same content in both runs."""
     left_out.only_here = len(here.contents.keys() - baseline.contents.keys())
     left_out.only_baseline = len(baseline.contents.keys() - here.contents.keys())
-    both = [item_id for item_id in here.contents if item_id in baseline.contents]
-    common = [item_id for item_id in both if here.contents[item_id] == baseline.contents[item_id]]
-    left_out.changed_items = len(both) - len(common)
+    shared_ids = [item_id for item_id in here.contents if item_id in baseline.contents]
+    common = [item_id for item_id in shared_ids if here.contents[item_id] == baseline.contents[item_id]]
+    left_out.changed_items = len(shared_ids) - len(common)
     return common
 
 
@@ -255,10 +255,10 @@ def _scored_in_both(
     """Yield the items to which a scorer gave a value in both runs; an error is neither a value nor a zero."""
     is_same = here.yardsticks[scorer_id].configuration == baseline.yardsticks[scorer_id].configuration
     for item_id in items:
-        both = [run.scores.get(scorer_id, {}).get(item_id) for run in (here, baseline)]
-        if is_same and all(side is not None and side.values for side in both):
+        sides = [run.scores.get(scorer_id, {}).get(item_id) for run in (here, baseline)]
+        if is_same and all(side is not None and side.values for side in sides):
             yield item_id
-        elif any(side is not None and not side.values and side.errors for side in both):
+        elif any(side is not None and not side.values and side.errors for side in sides):
             left_out.errors += 1
         else:
             left_out.not_scorable += 1

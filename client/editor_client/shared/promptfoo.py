@@ -19,13 +19,13 @@ def merge_tests(base: Any, test: Any) -> Any:
     """Return a test case merged with its defaults; one that is not an object is unchanged."""
     if not isinstance(base, dict) or not isinstance(test, dict):
         return test if isinstance(base, dict) else base
-    both = {**base, **test}
+    merged = {**base, **test}
     for name in ("vars", "metadata", "options"):
         if isinstance(base.get(name), dict) and isinstance(test.get(name), dict):
-            both[name] = {**base[name], **test[name]}
+            merged[name] = {**base[name], **test[name]}
     if isinstance(base.get("assert"), list) and isinstance(test.get("assert"), list):
-        both["assert"] = [*base["assert"], *test["assert"]]
-    return both
+        merged["assert"] = [*base["assert"], *test["assert"]]
+    return merged
 
 
 def expand_variables(test: Any) -> Iterator[Any]:

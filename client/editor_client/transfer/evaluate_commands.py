@@ -122,8 +122,8 @@ def evaluate(client: Client, args: argparse.Namespace) -> int:
         where = f"{client.address}/datasets/{dataset.id}/experiments/{started.id}"
         return _wait_and_judge(client, started, args, where)
     except KeyboardInterrupt:
-        goes_on = f"The experiment goes on on the server; follow it at GET {where}"
-        sys.stderr.write(f"\n{goes_on if where else 'No experiment was started.'}\n")
+        notice = f"The experiment goes on on the server; follow it at GET {where}"
+        sys.stderr.write(f"\n{notice if where else 'No experiment was started.'}\n")
         return INTERRUPTED
 
 
@@ -227,9 +227,9 @@ def judge(
     fail_on: Collection[str],
 ) -> Outcome:
     """Return the outcome: a failed rule takes precedence over one that could not be judged."""
-    both = [experiment for experiment in (ended, baseline) if experiment is not None]
+    experiments = [experiment for experiment in (ended, baseline) if experiment is not None]
     primary = None if comparison is None else comparison.primary
-    failed, unjudged = [], list(_obstacles(both, fail_on))
+    failed, unjudged = [], list(_obstacles(experiments, fail_on))
     if "worse" in fail_on:
         if primary is None:
             unjudged.append("There is nothing to compare with, or no scorer.")
@@ -253,16 +253,18 @@ def judge(
     return Outcome(code=UNJUDGED if unjudged else PASSED, reasons=unjudged)
 
 
-def _obstacles(both: Sequence[ExperimentRecord], fail_on: Collection[str]) -> Iterator[str]:
+def _obstacles(experiments: Sequence[ExperimentRecord], fail_on: Collection[str]) -> Iterator[str]:
     """Yield why runs cannot be judged, independently of their answers."""
-    for experiment in both:
+    for experiment in experiments:
         if experiment.outcome != "complete":
             yield f"It is not complete: {experiment.outcome or 'it still runs'}."
-    if any(experiment.counts["skipped"] for experiment in both):
+    if any(experiment.counts["skipped"] for experiment in experiments):
         yield "Items were skipped."
-    if "errors" in fail_on and any(experiment.counts["errors"] for experiment in both):
+    if "errors" in fail_on and any(experiment.counts["errors"] for experiment in experiments):
         yield "There were errors."
-    if "errors" in fail_on and any(scorer["errors"] for experiment in both for scorer in experiment.summary):
+    if "errors" in fail_on and any(
+        scorer["errors"] for experiment in experiments for scorer in experiment.summary
+    ):
         yield "Scorers failed."
 
 

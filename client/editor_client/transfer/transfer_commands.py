@@ -145,18 +145,18 @@ def _apply(client: Client, args: argparse.Namespace) -> int:
 
 def _print_plan(plan: Mapping[str, Any]) -> None:
     """Print the plan: a line for each resource and dataset, and every loss."""
-    named = [(resource, f"{resource['kind']} {excerpt(resource['id'])}") for resource in plan["resources"]]
-    named += [
+    rows = [(resource, f"{resource['kind']} {excerpt(resource['id'])}") for resource in plan["resources"]]
+    rows += [
         (dataset, f"dataset {excerpt(dataset['name'])}, {len(dataset['items'])} items")
         for dataset in plan["datasets"]
     ]
-    for action, name in named:
+    for action, name in rows:
         reason = f": {action['reason']}" if "reason" in action else ""
         sys.stdout.write(f"{action['action']}: {name}{reason}\n")
     for loss in plan["losses"]:
         line = f", line {loss['line']}" if "line" in loss else ""
         sys.stdout.write(f"{loss['code']}: {loss['where']}{line}: {loss['message']}\n")
-    counts = Counter(action["action"] for action, _ in named)
+    counts = Counter(action["action"] for action, _ in rows)
     total = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "nothing"
     sys.stdout.write(f"{total}; {len(plan['losses'])} losses; {json.dumps(plan['planDigest'])}\n")
 

@@ -296,17 +296,17 @@ def _like(scorer: Mapping[str, Any], item: Any, values: Any) -> dict[str, Any] |
     kind, config = scorer["type"], scorer.get("config") or {}
     case = "i" if config.get("ignoreCase") else ""
     if kind == "contains":
-        listed = [_value(text, item, values) for text in config["values"]]
-        several = f"-{config.get('mode', 'all')}" if len(listed) > 1 else ""
+        texts = [_value(text, item, values) for text in config["values"]]
+        several = f"-{config.get('mode', 'all')}" if len(texts) > 1 else ""
         return (
             None
-            if None in listed
-            else {"type": f"{case}contains{several}", "value": listed if several else listed[0]}
+            if None in texts
+            else {"type": f"{case}contains{several}", "value": texts if several else texts[0]}
         )
     if kind in {"equals", "startsWith"}:
         value = _value(config.get("value", "{{groundTruth}}"), item, values)
-        there = {"equals": "equals", "startsWith": "starts-with"}[kind]
-        return None if case or value is None else {"type": there, "value": value}
+        their_type = {"equals": "equals", "startsWith": "starts-with"}[kind]
+        return None if case or value is None else {"type": their_type, "value": value}
     if kind == "regex" and not case:
         return {"type": "regex", "value": config["pattern"]}
     if kind == "jsonSchema":

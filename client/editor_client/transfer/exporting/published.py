@@ -105,10 +105,10 @@ class Reader:
             for item in self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC")
         ]
         own = list(dict.fromkeys(key for _, key in keys(dict(config), "scorers")))
-        named = dict.fromkeys([*own, *(scorer_id for case in cases for scorer_id in case.scorer_ids)])
+        scorer_ids = dict.fromkeys([*own, *(scorer_id for case in cases for scorer_id in case.scorer_ids)])
         scorers = {
             scorer_id: scorer
-            for scorer_id in named
+            for scorer_id in scorer_ids
             if (scorer := self._scorer(scorer_id, agent_id)) is not None
         }
         return Published(
@@ -180,9 +180,9 @@ def rewritten(text: Text, write: Callable[[str, str | None], str], plain: Callab
     """Return a text whose placeholders are written by `write(path, fallback)`, and other text by `plain`."""
     if text.is_literal:
         return plain(text.content)
-    named = placeholders(text.content)
+    placeholder_names = placeholders(text.content)
     return "".join(
-        write(*next(named)) if is_placeholder else plain(piece)
+        write(*next(placeholder_names)) if is_placeholder else plain(piece)
         for piece, is_placeholder in split(text.content)
     )
 

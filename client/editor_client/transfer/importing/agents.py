@@ -189,9 +189,9 @@ def _split(text: str) -> tuple[str | None, str, str]:
 def _fitting(name: str, value: Any) -> Any:
     """Return a value in the form of the setting, or None."""
     if name == "stopSequences":
-        listed = [value] if isinstance(value, str) else value
-        ok = isinstance(listed, list) and all(isinstance(entry, str) for entry in listed)
-        return listed if ok else None
+        entries = [value] if isinstance(value, str) else value
+        ok = isinstance(entries, list) and all(isinstance(entry, str) for entry in entries)
+        return entries if ok else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if name not in _WHOLE or isinstance(value, int) else None

@@ -70,17 +70,17 @@ class Application:
 
     def _resource(self, action: Mapping[str, Any]) -> list[NewReleaseItem]:
         place = Place(SEGMENTS[action["kind"]], action["id"])
-        there = fetch(self.client, place)
+        remote = fetch(self.client, place)
         # The number of versions that this plan has made before.
-        origin = None if there is None else there.record.metadata.get("origin")
+        origin = None if remote is None else remote.record.metadata.get("origin")
         origins = [self._origin(action, version) for version in action["versions"]]
         saved_count = origins.index(origin) + 1 if origin in origins else 0
-        at = None if there is None else there.record.latest_version_id
+        at = None if remote is None else remote.record.latest_version_id
         if not saved_count and at != action["latestVersionId"]:
             self._problem(action, "it has changed since the plan was made; plan again")
             return []
         version_ids: dict[int, str] = {saved_count - 1: str(at)} if saved_count else {}
-        record, config = (None, {}) if there is None else (there.record, there.newest)
+        record, config = (None, {}) if remote is None else (remote.record, remote.newest)
         for index in range(saved_count, len(action["versions"])):
             version = action["versions"][index]
             record = self._save(action, place, version, record, config)
@@ -159,11 +159,11 @@ class Application:
 
     def _unmade_scorers(self, planned: Mapping[str, Any]) -> set[str]:
         """Return the scorers of a dataset that could not be made, and note that it lacks them."""
-        named = {
+        scorer_ids = {
             *planned["settings"].get("scorerIds", ()),
             *(scorer_id for item in planned["items"] for scorer_id in item.get("scorerIds", ())),
         }
-        for scorer_id in sorted(unmade := self._unmade & named):
+        for scorer_id in sorted(unmade := self._unmade & scorer_ids):
             about = {"kind": "dataset", "id": planned["name"]}
             self._problem(about, f"made without the scorer {excerpt(scorer_id)}, which was not made")
         return unmade
@@ -184,10 +184,10 @@ class Application:
             None,
         )
         if release is None:
-            named = title or f"Import from {source['system']}: {excerpt(source['path'])}"
+            release_title = title or f"Import from {source['system']}: {excerpt(source['path'])}"
             description = f"Imported from {source['system']}. {mark}"
             release = self.client.create_release(
-                workspace, clip(named, MAX_TITLE), description=description, items=items
+                workspace, clip(release_title, MAX_TITLE), description=description, items=items
             )
             self.report.lines.append(f"release: {release.id} ({excerpt(release.title)})")
         elif release.state == "draft" and len(release.items_) < len(items):
@@ -198,8 +198,8 @@ class Application:
         self.report.refused = True
         self._problem(action, str(error))
 
-    def _problem(self, action: Mapping[str, Any], why: str) -> None:
-        self.report.problems.append(f"{_describe(action)}: {why}")
+    def _problem(self, action: Mapping[str, Any], reason: str) -> None:
+        self.report.problems.append(f"{_describe(action)}: {reason}")
 
 
 def _describe(action: Mapping[str, Any]) -> str:

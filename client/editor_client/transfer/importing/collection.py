@@ -341,9 +341,9 @@ class Members:
 
     def objects(self, name: str) -> list[dict[str, Any]]:
         """Take the objects in a list; other entries are left."""
-        listed = self.take_list(name)
-        objects = [entry for entry in listed if isinstance(entry, dict)]
-        if other_entries := [entry for entry in listed if not isinstance(entry, dict)]:
+        entries = self.take_list(name)
+        objects = [entry for entry in entries if isinstance(entry, dict)]
+        if other_entries := [entry for entry in entries if not isinstance(entry, dict)]:
             self._remaining[name] = other_entries
         return objects
 

@@ -38,7 +38,7 @@ def plan_dataset(
     Entries that are only in the editor stay, and the plan lists them. `source` distinguishes the places of
     files: a dataset of the same name from another place, with none of these items, belongs to another source.
     """
-    there = find_dataset(client, dataset.stored_name, workspace_id)
+    record = find_dataset(client, dataset.stored_name, workspace_id)
     origin = {
         "system": collection.system,
         "name": dataset.source_name or dataset.name,
@@ -61,23 +61,23 @@ def plan_dataset(
         "origin": origin,
         "items": list(dataset.items),
     }
-    if there is None:
+    if record is None:
         return {"action": "create", **planned}
-    if not _belongs_to(there, origin):
+    if not _belongs_to(record, origin):
         reason = "There is a dataset of this name and of another origin; choose a --prefix."
         return {"action": "conflict", "reason": reason, **planned, "items": []}
-    item_ids = _external_ids(client, there)
-    existing_origin = (there.metadata or {}).get("origin", {})
+    item_ids = _external_ids(client, record)
+    existing_origin = (record.metadata or {}).get("origin", {})
     is_elsewhere = existing_origin.get("source", source) != source
     if is_elsewhere and item_ids and all(item["externalId"] not in item_ids for item in dataset.items):
         reason = "There is a dataset of this name from another source, with other items; choose a --prefix."
         return {"action": "conflict", "reason": reason, **planned, "items": []}
     missing = [item for item in dataset.items if item["externalId"] not in item_ids]
-    missing = _select_accepted(client, there, missing, dataset, collection)
-    changes, stay = _changes(there, new_settings)
-    named = {item["externalId"] for item in dataset.items}
-    stay["items"] = sum(1 for item_id in item_ids if item_id not in named)
-    notes = [f"{count} {name} that are not in the source stay" for name, count in stay.items() if count]
+    missing = _select_accepted(client, record, missing, dataset, collection)
+    changes, surplus = _changes(record, new_settings)
+    source_ids = {item["externalId"] for item in dataset.items}
+    surplus["items"] = sum(1 for item_id in item_ids if item_id not in source_ids)
+    notes = [f"{count} {name} that are not in the source stay" for name, count in surplus.items() if count]
     reasons = {"reason": f"{'; '.join(notes)}."} if notes else {}
     action = "update" if missing or changes else "unchanged"
     return {"action": action, **reasons, **planned, "settings": changes, "items": missing}
@@ -90,29 +90,29 @@ def apply_dataset(
 
     `unmade` are the scorers that could not be made, which the dataset then lacks. Raises `Changed`.
     """
-    there = find_dataset(client, planned["name"], workspace_id)
+    record = find_dataset(client, planned["name"], workspace_id)
     settings: dict[str, Any] = dict(planned["settings"])
     if "scorerIds" in settings:
         settings["scorerIds"] = [
             scorer_id for scorer_id in settings["scorerIds"] if scorer_id not in unmade
         ] or None
     metadata = {**planned.get("metadata", {}), "origin": planned["origin"]}
-    is_new = there is None
-    if there is None:
+    is_new = record is None
+    if record is None:
         new: Any = {name: value for name, value in settings.items() if value is not None}
         # With the origin from the beginning, so that an interrupted import can continue.
         new |= {"name": planned["name"], "workspaceId": workspace_id, "metadata": metadata}
-        there = client.create_dataset(**new)
-    elif not _belongs_to(there, planned["origin"]):
+        record = client.create_dataset(**new)
+    elif not _belongs_to(record, planned["origin"]):
         raise Changed("it has changed since the plan was made; plan again")
-    dataset = client.get_dataset(there.id)
-    item_ids = set() if is_new else _external_ids(client, there)
+    dataset = client.get_dataset(record.id)
+    item_ids = set() if is_new else _external_ids(client, record)
     items = [_without(item, unmade) for item in planned["items"] if item["externalId"] not in item_ids]
     for batch in _batches(items):
         dataset.add_items(batch)
-    changes, _ = _changes(there, settings)
-    new_metadata = {**(there.metadata or {}), **metadata}
-    if changes or not canonical.same(new_metadata, dict(there.metadata or {})):
+    changes, _ = _changes(record, settings)
+    new_metadata = {**(record.metadata or {}), **metadata}
+    if changes or not canonical.same(new_metadata, dict(record.metadata or {})):
         dataset.update(**changes, metadata=new_metadata)
     return is_new or bool(items) or bool(changes)
 
@@ -123,37 +123,37 @@ def find_dataset(client: Client, name: str, workspace_id: str) -> DatasetRecord 
     return next((dataset for dataset in datasets if dataset.name == dataset_items.composed_name(name)), None)
 
 
-def _belongs_to(there: DatasetRecord, origin: Mapping[str, Any]) -> bool:
-    existing_origin = (there.metadata or {}).get("origin")
+def _belongs_to(record: DatasetRecord, origin: Mapping[str, Any]) -> bool:
+    existing_origin = (record.metadata or {}).get("origin")
     if not isinstance(existing_origin, Mapping):
         return False
     return (existing_origin.get("system"), existing_origin.get("name")) == (origin["system"], origin["name"])
 
 
-def _external_ids(client: Client, there: DatasetRecord) -> set[str | None]:
-    return {item.external_id for item in client.get_dataset(there.id).iter_items(per_page=200)}
+def _external_ids(client: Client, record: DatasetRecord) -> set[str | None]:
+    return {item.external_id for item in client.get_dataset(record.id).iter_items(per_page=200)}
 
 
-def _changes(there: DatasetRecord, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+def _changes(record: DatasetRecord, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the settings that would change, whose lists grow, and how many entries only the editor has."""
     changes: dict[str, Any] = {}
-    stay: dict[str, int] = {}
+    surplus: dict[str, int] = {}
     for name in _LISTS:
-        present = list(there.get(name) or ())
+        present = list(record.get(name) or ())
         new_ids = list(settings.get(name) or ())
         if missing := [item_id for item_id in new_ids if item_id not in present]:
             changes[name] = [*present, *missing]
-        stay["scorers" if name == "scorerIds" else "targets"] = len(
+        surplus["scorers" if name == "scorerIds" else "targets"] = len(
             [item_id for item_id in present if item_id not in new_ids]
         )
-    if "targetIds" in changes and not there.get("targetType"):
+    if "targetIds" in changes and not record.get("targetType"):
         changes["targetType"] = "agent"
-    return changes, stay
+    return changes, surplus
 
 
 def _select_accepted(
     client: Client,
-    there: DatasetRecord,
+    record: DatasetRecord,
     items: Sequence[Mapping[str, Any]],
     dataset: Dataset,
     collection: Collection,
@@ -164,7 +164,7 @@ def _select_accepted(
         # The scorers are made by the same plan.
         lines = "".join(f"{canonical.dump(_without(item, None))}\n" for item in batch)
         try:
-            result = client.get_dataset(there.id).import_file(lines, "jsonl", dry_run=True)
+            result = client.get_dataset(record.id).import_file(lines, "jsonl", dry_run=True)
         except ValidationFailed as error:
             raise Unreadable(
                 f"The dataset {excerpt(dataset.stored_name)} refuses the items: {error}"

@@ -227,9 +227,9 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
     if repeated:
         raise Unreadable(f"{excerpt(name)} names the column {excerpt(repeated)} twice.")
     for row in filter(any, table.rows):
-        named = list(zip_longest(table.header, row))
-        cells: dict[str | None, Any] = {name: cell for name, cell in named if name}
-        if more := [cell for name, cell in named if not name and cell]:
+        pairs = list(zip_longest(table.header, row))
+        cells: dict[str | None, Any] = {name: cell for name, cell in pairs if name}
+        if more := [cell for name, cell in pairs if not name and cell]:
             cells[None] = more
         yield cells
 
@@ -382,8 +382,8 @@ class Server:
         following: Any = None
         while True:
             body = self.get(path, **query, **{token: following})
-            listed = body.get(member) if isinstance(body, dict) else None
-            yield from (entry for entry in listed or () if isinstance(entry, dict))
+            entries = body.get(member) if isinstance(body, dict) else None
+            yield from (entry for entry in entries or () if isinstance(entry, dict))
             before, following = following, body.get(f"next_{token}") if isinstance(body, dict) else None
             if not following or following == before:
                 return

@@ -356,8 +356,8 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
             continue
         name = f"{number}-{message.role}"
         blocks[name] = _inline(message, translator, place)
-        became = f"An agent has no messages: this one of the {excerpt(message.role)} became a prompt block."
-        collection.lose("message_as_block", place, became)
+        note = f"An agent has no messages: this one of the {excerpt(message.role)} became a prompt block."
+        collection.lose("message_as_block", place, note)
     instructions = [
         block
         for number, message in system

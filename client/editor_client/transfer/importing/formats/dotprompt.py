@@ -69,14 +69,14 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
         title=head.text("name"),
         description=head.text("description") or None,
     )
-    named = head.take("model")
-    model = model_from(named, collection, name)
+    model_name = head.take("model")
+    model = model_from(model_name, collection, name)
     if parts.comments:
         lost = "The comments before the head are no part of the prompt; metadata.import has them."
         collection.lose("comment", name, lost)
     extra = {
         **nonempty(config=config.take_rest(), input=inputs.take_rest(), comments=parts.comments),
-        **without_place(named, model),
+        **without_place(model_name, model),
         **head.take_rest(),
     }
     reader.add(

@@ -96,14 +96,16 @@ class Prompts:
             parts.append(part)
 
     def _part(self, match: re.Match[str], where: str) -> Part:
-        name, which = match["name"], f"{match['by']} {match['which']}"
+        name, origin = match["name"], f"{match['by']} {match['which']}"
         target = self._resolve_text(match, (), where)
         if target is None:
             return Part(match[0])
         if name in self.blocks and match["which"] == PRODUCTION:
             return Part(target, block_id=self.block_id(name))
-        why = "it has references itself" if match["which"] == PRODUCTION else "references follow what is live"
-        return Part(target, note=f"The text of {excerpt(name)}, {excerpt(which)}, is pasted: {why}.")
+        reason = (
+            "it has references itself" if match["which"] == PRODUCTION else "references follow what is live"
+        )
+        return Part(target, note=f"The text of {excerpt(name)}, {excerpt(origin)}, is pasted: {reason}.")
 
     def _resolve_text(self, match: re.Match[str], above: tuple[str, ...], where: str) -> str | None:
         """Return the text of a reference; None, with a note, if there is none."""
@@ -252,8 +254,8 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
     if set(an_object(config.peek(OWN))) == {"name"}:
         config.skip(OWN)
     settings = settings_in(config)
-    provider, named = config.take("provider"), config.take("model")
-    model = model_from(named, collection, where, provider=provider)
+    provider, model_name = config.take("provider"), config.take("model")
+    model = model_from(model_name, collection, where, provider=provider)
     return {
         "number": str(version["version"]),
         "message": message,
@@ -262,7 +264,7 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
         "model": model,
         "settings": settings,
         "extra": nonempty(
-            config=config.take_rest() | without_place(named, model), version=members.take_rest()
+            config=config.take_rest() | without_place(model_name, model), version=members.take_rest()
         ),
     }
 

@@ -71,10 +71,10 @@ def _repos(server: Server) -> Iterator[dict[str, Any]]:
     offset = 0
     while True:
         body = an_object(server.get("repos/", limit=PAGE, offset=offset, is_public="false"))
-        listed = objects(body.get("repos"))
-        yield from listed
-        offset += len(listed)
-        if not listed or not isinstance(body.get("total"), int) or offset >= body["total"]:
+        repos = objects(body.get("repos"))
+        yield from repos
+        offset += len(repos)
+        if not repos or not isinstance(body.get("total"), int) or offset >= body["total"]:
             return
 
 
@@ -152,25 +152,25 @@ class _Manifest:
             inner = arguments.mapping("bound")
             self._keep("bound", arguments)
             model = inner
-        named = arguments.take("model", arguments.peek("model_name"))
-        if arguments.peek("model_name") == named:
+        model_name = arguments.take("model", arguments.peek("model_name"))
+        if arguments.peek("model_name") == model_name:
             arguments.skip("model_name")
         self.settings = settings_in(arguments)
         provider = arguments.take("provider", PROVIDERS.get(_class_name(model)))
-        self.model = model_from(named, self.collection, self.name, provider=provider)
-        if leftover := arguments.take_rest() | without_place(named, self.model):
+        self.model = model_from(model_name, self.collection, self.name, provider=provider)
+        if leftover := arguments.take_rest() | without_place(model_name, self.model):
             self.extra["config"] = leftover
-        if _class_name(model) not in PROVIDERS and (named or _class_name(model)):
+        if _class_name(model) not in PROVIDERS and (model_name or _class_name(model)):
             self.extra["modelClass"] = _class_name(model)
 
     def _prompt(self, prompt: Mapping[str, Any]) -> None:
         """Read the messages of a prompt, and the language of all of them."""
         arguments = self._arguments(prompt, "prompt")
         arguments.skip("input_variables")
-        listed = arguments.objects("messages")
+        messages = arguments.objects("messages")
         languages: set[Language] = set()
-        if listed:
-            for number, message in enumerate(listed, 1):
+        if messages:
+            for number, message in enumerate(messages, 1):
                 self._message(message, f"message {number}", languages)
         else:
             self._template(_class_name(prompt), arguments, languages)
@@ -207,8 +207,8 @@ class _Manifest:
         if not is_template:
             arguments.skip("content")
         arguments.skip("input_variables", "validate_template")
-        named = next((ours for theirs, ours in _ROLES.items() if kind.startswith(theirs)), None)
-        self.messages.append(Message(role=named or role or "system", text=text))
+        message_role = next((ours for theirs, ours in _ROLES.items() if kind.startswith(theirs)), None)
+        self.messages.append(Message(role=message_role or role or "system", text=text))
         form = arguments.peek("template_format")
         template_language: Language = next(
             (language for language in _LANGUAGES if language == form), "f-string"
@@ -219,5 +219,5 @@ class _Manifest:
 
 
 def _class_name(manifest: Mapping[str, Any]) -> str:
-    listed = manifest.get("id")
-    return a_text(listed[-1]) if isinstance(listed, list) and listed else ""
+    class_path = manifest.get("id")
+    return a_text(class_path[-1]) if isinstance(class_path, list) and class_path else ""

@@ -85,10 +85,10 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
         )
         config = Members(_json(tags.text("_mlflow_prompt_model_config"), where), collection, where)
         settings = settings_in(config)
-        provider, named = config.take("provider"), config.take("model_name", config.peek("model"))
-        if config.peek("model") == named:
+        provider, model_name = config.take("provider"), config.take("model_name", config.peek("model"))
+        if config.peek("model") == model_name:
             config.skip("model")
-        model = model_from(named, collection, where, provider=provider)
+        model = model_from(model_name, collection, where, provider=provider)
         response = tags.text("_mlflow_prompt_response_format")
         reader.add(
             messages,
@@ -99,7 +99,7 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
             model=model,
             settings=settings,
             extra=nonempty(
-                config=config.take_rest() | without_place(named, model),
+                config=config.take_rest() | without_place(model_name, model),
                 responseFormat=response,
                 tags=tags.take_rest(),
                 version=members.take_rest(),
@@ -122,8 +122,8 @@ def _aliases(prompt: Mapping[str, Any], versions: list[dict[str, Any]]) -> dict[
     for alias in objects(prompt.get("aliases")):
         aliases[str(alias.get("version"))].add(a_text(alias.get("alias")))
     for version in versions:
-        listed = version.get("aliases")
-        for entry in listed if isinstance(listed, list) else ():
+        version_aliases = version.get("aliases")
+        for entry in version_aliases if isinstance(version_aliases, list) else ():
             aliases[str(version.get("version"))].add(a_text(entry))
     return aliases
 

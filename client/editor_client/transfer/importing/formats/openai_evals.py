@@ -96,10 +96,10 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
     rows: dict[str, Any] = {}
     lost_runs = {}
     if isinstance(about.peek("runs"), dict):
-        listed = about.members("runs")
-        runs = listed.objects("data")
-        listed.skip("object", "has_more", "first_id", "last_id")
-        leftover |= nonempty(runs=listed.take_rest())
+        run_list = about.members("runs")
+        runs = run_list.objects("data")
+        run_list.skip("object", "has_more", "first_id", "last_id")
+        leftover |= nonempty(runs=run_list.take_rest())
     else:
         runs = about.objects("runs")
     for number, run in enumerate(runs, 1):
@@ -133,17 +133,17 @@ def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[li
     if template.peek("type") == "template":
         template.skip("type")
     sampling = source.members("sampling_params")
-    settings, named = settings_in(sampling), source.take("model")
+    settings, model_name = settings_in(sampling), source.take("model")
     extra = nonempty(config=sampling.take_rest(), input_messages=template.take_rest())
     if not messages:
-        kept = {**extra, **({"model": named} if named else {}), **nonempty(modelSettings=settings)}
+        kept = {**extra, **({"model": model_name} if model_name else {}), **nonempty(modelSettings=settings)}
         if kept:
             lost = "It has no messages, so there is no agent for it; metadata.import has what it says."
             collection.lose("prompt", name, lost)
         return [], kept
     reader = AgentReader(collection, name, "curly")
-    model = model_from(named, collection, name, provider="openai")
-    reader.add(messages, model=model, settings=settings, extra={**extra, **without_place(named, model)})
+    model = model_from(model_name, collection, name, provider="openai")
+    reader.add(messages, model=model, settings=settings, extra={**extra, **without_place(model_name, model)})
     reader.finish()
     return ([reader.id], {}) if reader.is_made else ([], extra)
 
@@ -191,9 +191,11 @@ def _string_check(grader: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Non
 
 def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
     labels, passing = grader.peek("labels"), grader.peek("passing_labels")
-    listed = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
+    label_names = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
     passes = {label for label in passing if isinstance(label, str)} if isinstance(passing, list) else set()
-    choices = [{"label": label, "score": int(label in passes), "passes": label in passes} for label in listed]
+    choices = [
+        {"label": label, "score": int(label in passes), "passes": label in passes} for label in label_names
+    ]
     where = f"{scorers.folder}/{name}"
     inputs = grader.peek("input")
     messages = messages_from(inputs if isinstance(inputs, list) else [], scorers.collection, where)

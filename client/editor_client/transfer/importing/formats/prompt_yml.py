@@ -54,8 +54,8 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
     parameters = about.members("modelParameters")
     settings = settings_in(parameters)
     messages = messages_from(about.take_list("messages"), collection, name)
-    named = about.take("model")
-    model = model_from(named, collection, name)
+    model_name = about.take("model")
+    model = model_from(model_name, collection, name)
     evaluators = about.objects("evaluators")
     reader.add(
         messages,
@@ -63,7 +63,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
         settings=settings,
         extra={
             **nonempty(modelParameters=parameters.take_rest()),
-            **without_place(named, model),
+            **without_place(model_name, model),
             **about.take_rest(),
         },
     )
@@ -145,8 +145,8 @@ def _judge(name: str, members: Members, scorers: Scorers, where: str) -> tuple[s
             leftover[str(number)] = rest
     system, prompt = members.text("systemPrompt"), members.text("prompt")
     instructions = "\n\n".join(text for text in (system, prompt) if text.strip())
-    named = members.take("modelId")
-    model = model_from(named, scorers.collection, where)
+    model_name = members.take("modelId")
+    model = model_from(model_name, scorers.collection, where)
     scorer_id = scorers.judge(name, instructions, choices, model, None)
     lost = {} if scorer_id else {"prompt": instructions, "choices": choices}
-    return scorer_id, {**nonempty(choices=leftover), **without_place(named, model), **lost}
+    return scorer_id, {**nonempty(choices=leftover), **without_place(model_name, model), **lost}

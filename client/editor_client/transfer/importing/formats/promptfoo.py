@@ -82,11 +82,11 @@ class Tests:
             message = f"{len(defaults) - 1} further defaults of tests are left out; metadata.import has them."
             self.collection.lose("not_followed", "defaultTest", message)
             self.leftover["moreDefaults"] = remove_credentials(defaults[1:], self.collection, "defaultTest")
-        listed = self._objects_in(config.take("tests"), "tests")
+        test_entries = self._objects_in(config.take("tests"), "tests")
         scenarios = self._objects_in(config.take("scenarios"), "scenarios")
-        if base and not listed and not scenarios:
-            listed = [{}]  # promptfoo then makes one test of the defaults alone
-        for test in listed:
+        if base and not test_entries and not scenarios:
+            test_entries = [{}]  # promptfoo then makes one test of the defaults alone
+        for test in test_entries:
             yield from self._variants(self._merge(base, self._read_known(test)))
         for number, scenario in enumerate(scenarios, 1):
             members = Members(scenario, self.collection, f"scenarios, {number}")
@@ -133,9 +133,9 @@ class Tests:
 
     @staticmethod
     def _merge(base: Test, test: Test) -> Test:
-        both: Test = merge_tests(base, test)
+        merged: Test = merge_tests(base, test)
         leftover = {**base.get("left", {}), **test.get("left", {})}
-        return {**both, "left": leftover} if leftover else both
+        return {**merged, "left": leftover} if leftover else merged
 
     def asserts(self, test: Test) -> tuple[list[Any], list[Any]]:
         """Return the assertions of a test, and the parts of resolved ones that have no place in the editor.
@@ -149,12 +149,14 @@ class Tests:
             if not pending or len(assertions) >= 1_000:
                 break
             assertion = pending.pop()
-            named = assertion.get("$ref") if isinstance(assertion, dict) else None
-            if isinstance(named, str):
-                name = named.removeprefix("#/assertionTemplates/")
+            reference = assertion.get("$ref") if isinstance(assertion, dict) else None
+            if isinstance(reference, str):
+                name = reference.removeprefix("#/assertionTemplates/")
                 template = an_object(self.templates.get(name))
                 if not template:
-                    self.collection.lose("assertion", "tests", f"{excerpt(named)} names no assertion here.")
+                    self.collection.lose(
+                        "assertion", "tests", f"{excerpt(reference)} names no assertion here."
+                    )
                     leftover.append(assertion)
                     continue
                 self.used_templates.add(name)
@@ -234,15 +236,15 @@ class Tests:
         if suffix == ".csv":
             return list(map(self._row, csv_rows(self.documents.text(path), path.name, _is_own)))
         if suffix == ".jsonl":
-            listed = [record for _, record in self.documents.json_lines(path)]
+            entries = [record for _, record in self.documents.json_lines(path)]
         else:
             value = self.documents.value(path)
-            listed = value if isinstance(value, list) else [value]
-        for entry in listed:
+            entries = value if isinstance(value, list) else [value]
+        for entry in entries:
             if not isinstance(entry, dict):
                 lost = f"{excerpt(entry)} in {excerpt(path.name)} is left out: it is no test."
                 self.collection.lose("not_followed", "tests", lost)
-        return objects(listed)
+        return objects(entries)
 
     def _row(self, row: Mapping[str | None, Any]) -> Test:
         """Return the test in a row: columns are variables; those with two underscores have other meanings."""
@@ -272,8 +274,8 @@ class Tests:
         """Read a cell that is neither a variable nor an assertion into the test."""
         name, _, key = column[2:].partition(":")
         if name == "metadata" and key:
-            listed = [part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
-            test["metadata"][key.removesuffix("[]")] = listed if key.endswith("[]") else cell
+            parts = [part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
+            test["metadata"][key.removesuffix("[]")] = parts if key.endswith("[]") else cell
         elif name in ("description", "providerOutput"):
             test[name] = cell
         elif name == "threshold":
@@ -496,8 +498,8 @@ class Assertions:
         return self.scorers.add(key.replace("_", "-"), ours, config)
 
     def _several(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
-        listed = comma_separated(value) if isinstance(value, str) else value
-        texts = [literal(part) for part in listed] if isinstance(listed, list) else []
+        values = comma_separated(value) if isinstance(value, str) else value
+        texts = [literal(part) for part in values] if isinstance(values, list) else []
         if not 1 <= len(texts) <= 50 or None in texts:
             return None
         kind = str(assertion["type"])
@@ -634,10 +636,10 @@ class Prompts:
         """Return the prompts in the member `prompts`."""
         if isinstance(value, dict):  # files, each with its label
             value = [{"id": path, "label": label} for path, label in value.items()]
-        listed = value if isinstance(value, list) else [] if value is None else [value]
+        entries = value if isinstance(value, list) else [] if value is None else [value]
         prompts: list[Prompt] = []
-        for number, entry in enumerate(listed, 1):
-            prompts += self._prompts_in(entry, self.name if len(listed) == 1 else f"{self.name}/{number}")
+        for number, entry in enumerate(entries, 1):
+            prompts += self._prompts_in(entry, self.name if len(entries) == 1 else f"{self.name}/{number}")
         return prompts
 
     def _prompts_in(self, entry: Any, name: str) -> Iterator[Prompt]:
@@ -965,9 +967,11 @@ class _Configuration:
             for scorer in self.collection.resources
             if scorer.kind == "scorer"
         }
-        named = dict.fromkeys(scorer_id for item in cases.items for scorer_id in item.get("scorerIds") or ())
+        scorer_ids = dict.fromkeys(
+            scorer_id for item in cases.items for scorer_id in item.get("scorerIds") or ()
+        )
         # Those to be filled in do not run; the first of the others is the primary one.
-        running = [scorer_id for scorer_id in named if types[scorer_id] != "code"]
+        running = [scorer_id for scorer_id in scorer_ids if types[scorer_id] != "code"]
         running.sort(key=lambda scorer_id: types[scorer_id] == "maxMilliseconds")
         self.collection.datasets.append(
             Dataset(

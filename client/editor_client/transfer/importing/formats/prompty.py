@@ -159,16 +159,16 @@ def _inputs(head: Members) -> dict[str, Any]:
     """Take the inputs by name, from a list or an object; a value alone is an example."""
     inputs = head.peek("inputs")
     if isinstance(inputs, list):
-        named = {
+        entries_by_name = {
             entry["name"]: entry
             for entry in inputs
             if isinstance(entry, dict) and isinstance(entry.get("name"), str)
         }
-        if len(named) == len(inputs):
+        if len(entries_by_name) == len(inputs):
             head.skip("inputs")
         return {
             name: {key: value for key, value in entry.items() if key != "name"}
-            for name, entry in named.items()
+            for name, entry in entries_by_name.items()
         }
     return {
         name: content if isinstance(content, dict) else {"example": content}
