@@ -246,10 +246,10 @@ def _target(root: Any, reference: str) -> Any:
     """Return the referenced schema; raises `CannotEvaluate` unless it is one of the `$defs`."""
     place, _, name = reference.removeprefix("#/").partition("/")
     schemas = root.get(place) if place in {"$defs", "definitions"} else None
-    found = schemas.get(name) if isinstance(schemas, dict) else None
-    if found is None or not reference.startswith("#/") or {"~", "%"} & set(name):
+    subschema = schemas.get(name) if isinstance(schemas, dict) else None
+    if subschema is None or not reference.startswith("#/") or {"~", "%"} & set(name):
         raise CannotEvaluate(f"its requestContextSchema refers to {reference!r}")
-    return found
+    return subschema
 
 
 def _is_text(value: Any) -> bool:
