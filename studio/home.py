@@ -127,7 +127,7 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
         edited.setdefault((slug, resource_id), (at, identity))
     opened_at = {(opening.kind, opening.id): opening.at for opening in opened}
     touched = {}
-    for key in {*edited, *opened_at}:
+    for key in dict.fromkeys([*edited, *opened_at]):  # in a fixed order where times are equal
         edited_at, identity = edited.get(key, (None, None))
         touched[key] = _Touched(edited_at, identity, opened_at.get(key))
     last = sorted(touched, key=lambda key: touched[key].at, reverse=True)

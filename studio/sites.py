@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, update_wrapper
 from typing import Any, Final, cast
 
@@ -30,7 +30,7 @@ from studio.accounts.forms import ChangePasswordForm, with_retry_after
 from studio.accounts.views import LoginPage
 from studio.activity.live import MOST, unread
 from studio.error_pages import error_page
-from studio.navigation import MAX_MAIN, Link, NavigationRow
+from studio.navigation import MAX_MAIN, Link, MainPage, NavigationRow
 from studio.permissions import EditorAdmin, caller_of, may_enter
 from studio.preferences import catalog_address, preferences_of
 from studio.views import StudioPage
@@ -186,14 +186,7 @@ class StudioSite(AdminSite):
         pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
         sections = [section for page in pages for section in page.sections if route.startswith(section)]
         section = max(sections, key=len, default="")
-        # Cached, because every page shows them. Changes without a resource, such as of a policy, invalidate
-        # all cached answers.
-        counts: dict[str, int] = get_editor().cache.get_or_make(
-            ("waiting", caller.user_id, caller.username, caller.rights),
-            RIGHTS,
-            lambda: {page.page: page.waiting(caller) for page in pages},
-            *_CHANGES,
-        )
+        counts = count_waiting(pages, caller)
         kinds = [Link(title=_("Home"), address=home, is_current=here == home)]
         added: list[Link] = []
         other_links: list[Link] = []
@@ -222,6 +215,20 @@ class StudioSite(AdminSite):
             group = kinds if issubclass(model, VersionedResource) else other_links if title else untitled
             group.append(link)
         return NavigationRow.of([*kinds, *added, *other_links, *untitled], MAX_MAIN)
+
+
+def count_waiting(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:
+    """Return the number of items that wait for the caller, by page, cached until a resource or rights change.
+
+    Every page shows it. Changes without a resource, such as of a policy, invalidate all cached answers.
+    """
+    counts: dict[str, int] = get_editor().cache.get_or_make(
+        ("waiting", caller.user_id, caller.username, caller.rights),
+        RIGHTS,
+        lambda: {page.page: page.waiting(caller) for page in pages},
+        *_CHANGES,
+    )
+    return counts
 
 
 @lru_cache

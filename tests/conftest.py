@@ -38,6 +38,7 @@ from tests.support.service import Service, is_sqlite, migrated_database, new_dat
 from versioning.api import request_log
 from versioning.apps import make_code_workspace
 from versioning.models import log_position
+from versioning.models.idempotency import UNWRITTEN
 from versioning.models.log import LogPosition
 from versioning.serving.followed_log import log
 
@@ -49,7 +50,9 @@ def pytest_configure() -> None:
     """
     settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
     settings.WHITENOISE_AUTOREFRESH = True  # every client would look for all static files
-    Recorder.every = None  # a thread of its own would have a database of its own: tests call write()
+    # A thread of its own would have a database of its own: tests call write().
+    Recorder.every = None
+    UNWRITTEN.every = None
     settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
     settings.PASSWORD_HASHERS = forking.HASHERS
     request_log.logger.setLevel(logging.WARNING)  # pytest would format the line of each request three times

@@ -20,8 +20,8 @@ def _without_guarded(inherited: Callable[..., bool]) -> Callable[..., bool]:
     """Return a `has_…_permission()` that is False for guarded rows."""
 
     @wraps(inherited)
-    def permission(self: Any, *args: Any, **named: Any) -> bool:
-        return not issubclass(self.model, Guarded) and inherited(self, *args, **named)
+    def permission(self: Any, *args: Any, **kwargs: Any) -> bool:
+        return not issubclass(self.model, Guarded) and inherited(self, *args, **kwargs)
 
     return permission
 
@@ -30,8 +30,8 @@ def _with_guarded(inherited: Callable[..., Any]) -> Callable[..., Any]:
     """Return a `get_readonly_fields()` with all columns of guarded rows, which no form can edit."""
 
     @wraps(inherited)
-    def fields(self: Any, *args: Any, **named: Any) -> Any:
-        named_by_class = inherited(self, *args, **named)
+    def fields(self: Any, *args: Any, **kwargs: Any) -> Any:
+        named_by_class = inherited(self, *args, **kwargs)
         if not issubclass(self.model, Guarded):
             return named_by_class
         columns = (field.name for field in self.model._meta.concrete_fields)

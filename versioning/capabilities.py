@@ -143,10 +143,10 @@ class EditorApp(AppConfig):
         for name in _paths(self.needs):
             if not apps.is_installed(name):
                 raise self._wrong("needs", name, "it is not in INSTALLED_APPS")
-        known = {"name", "label", "verbose_name", "path", *dir(EditorApp)}
+        attributes = {"name", "label", "verbose_name", "path", *dir(EditorApp)}
         own = [base for base in type(self).__mro__ if issubclass(base, EditorApp) and base is not EditorApp]
         for name, value in [member for base in own for member in vars(base).items()]:
-            if name not in known and not name.startswith("_") and _is_text(value):
+            if name not in attributes and not name.startswith("_") and _is_text(value):
                 alike = get_close_matches(name, [*_RECEIVERS, "needs", "api", "verbs", "adds"], n=1)
                 hint = f", did you mean {alike[0]!r}?" if alike else ""
                 raise self._wrong(name, value, f"an EditorApp has no such attribute{hint}")
@@ -219,10 +219,10 @@ def list_installed() -> Iterator[EditorApp]:
 
 def left_out(name: str) -> str | None:
     """Return the application with this address or these verbs if it is not in INSTALLED_APPS."""
-    found = (
+    matches = (
         app for app, names in OPTIONAL.items() if any(f"{name}/".startswith(f"{prefix}/") for prefix in names)
     )
-    app = next(found, None)
+    app = next(matches, None)
     return None if app is None or apps.is_installed(app) or find_spec(app) is None else app
 
 

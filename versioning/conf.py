@@ -42,18 +42,18 @@ def one_of(*choices: str) -> Check:
 
     def check(name: str, value: object) -> None:
         if value not in choices:
-            wanted = f"{', '.join(choices[:-1])} or {choices[-1]}"
-            raise ImproperlyConfigured(f"{name} is {wanted}, not {value!r}.")
+            expected = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise ImproperlyConfigured(f"{name} is {expected}, not {value!r}.")
 
     return check
 
 
-def written_as(pattern: str, wanted: str) -> Check:
-    """Return a check that a non-empty text matches a regular expression, described by `wanted`."""
+def written_as(pattern: str, description: str) -> Check:
+    """Return a check that a non-empty text matches a regular expression, described by `description`."""
 
     def check(name: str, value: str) -> None:
         if value and not re.fullmatch(pattern, value):
-            raise ImproperlyConfigured(f"{name} has to be {wanted}, not {value!r}.")
+            raise ImproperlyConfigured(f"{name} has to be {description}, not {value!r}.")
 
     return check
 
@@ -165,8 +165,8 @@ class Setting(NamedTuple):
     @property
     def line(self) -> str:
         """The beginning of its line in docs/reference/settings.md."""
-        shown = self.shown or f"`{str(self.default).removesuffix('.0')}`"
-        return f"| `{self.name}` | {shown} | {self.meaning}"
+        default = self.shown or f"`{str(self.default).removesuffix('.0')}`"
+        return f"| `{self.name}` | {default} | {self.meaning}"
 
 
 SETTINGS: Final = (
@@ -301,8 +301,8 @@ def declare(setting: Setting) -> None:
     require_instance(setting, Setting, by="settings")
     kind = setting.kind or type(setting.default)
     if kind not in _TYPES:
-        known = ", ".join(kind.__name__ for kind in _TYPES)
-        raise ValueError(f"the setting {setting.name} has the kind {kind.__name__}; allowed kinds: {known}")
+        allowed = ", ".join(kind.__name__ for kind in _TYPES)
+        raise ValueError(f"the setting {setting.name} has the kind {kind.__name__}; allowed kinds: {allowed}")
     if _declared.setdefault(setting.name, setting) is not setting:
         raise ValueError(f"the setting {setting.name} is declared already")
     apply_default(setting)
@@ -327,7 +327,7 @@ def check_values(**_options: Any) -> list[CheckMessage]:
 
     This is a Django system check, which commands run before they begin.
     """
-    found: list[CheckMessage] = []
+    errors: list[CheckMessage] = []
     for setting in declared_settings():
         value = getattr(settings, setting.name)
         try:
@@ -340,8 +340,8 @@ def check_values(**_options: Any) -> list[CheckMessage]:
             if setting.check is not None:
                 setting.check(setting.name, value)
         except ImproperlyConfigured as error:
-            found.append(Error(str(error), id=setting.error_id))
-    return found
+            errors.append(Error(str(error), id=setting.error_id))
+    return errors
 
 
 def check_api_prefix(**_options: Any) -> list[CheckMessage]:
@@ -352,8 +352,8 @@ def check_api_prefix(**_options: Any) -> list[CheckMessage]:
         return []
     if served_at == f"{settings.EDITOR_API_PREFIX}/schema":
         return []
-    found = served_at.removesuffix("/schema")
-    message = f"EDITOR_API_PREFIX is {settings.EDITOR_API_PREFIX!r}, but versioning.api.urls is at {found!r}."
+    path = served_at.removesuffix("/schema")
+    message = f"EDITOR_API_PREFIX is {settings.EDITOR_API_PREFIX!r}, but versioning.api.urls is at {path!r}."
     hint = "Make the two the same, without a slash at either end."
     return [Error(message, hint=hint, id="versioning.E001")]
 
@@ -415,11 +415,11 @@ def _load() -> tuple[Editor, Framework]:
     return handed, framework
 
 
-def _import_setting(setting: str, path: str, wanted: type[_T]) -> _T:
+def _import_setting(setting: str, path: str, expected: type[_T]) -> _T:
     try:
-        found = import_string(path)
+        value = import_string(path)
     except ImportError as error:
         raise ImproperlyConfigured(f"{setting} is {path!r}, which cannot be imported: {error}") from error
-    if not isinstance(found, wanted):
-        raise ImproperlyConfigured(f"{setting} is {path!r}, which is not a {wanted.__name__}.")
-    return found
+    if not isinstance(value, expected):
+        raise ImproperlyConfigured(f"{setting} is {path!r}, which is not a {expected.__name__}.")
+    return value

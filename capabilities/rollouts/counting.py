@@ -183,7 +183,7 @@ def served_by(use: RunUse) -> ServedRun:
     served: dict[str, list[str | None]] = {}
     for agent in (agent.served for agent in use.agents.values()):
         arm = agent.outcome["arm"] if agent.outcome else None
-        served[reference(AGENT.slug, agent.id)] = [agent.resolved_version_id, arm]
+        served[reference(AGENT.slug, agent.id)] = [agent.resolved_version_id, arm, str(agent.uuid)]
         for block in agent.blocks:
             if block.id is not None and block.shown:
                 outcome = agent.block_outcomes.get(block.id)

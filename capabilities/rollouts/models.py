@@ -17,6 +17,7 @@ from editor_client.shared.arms import MAX_PATH, Arm, build_rule
 
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.events import Reach, Target
+from versioning.domain.overrides import IN_CODE
 from versioning.models import Workspace, events
 from versioning.models.messages import MessageField
 from versioning.models.rules import LimitedText
@@ -236,7 +237,10 @@ class ServedRun(models.Model):
     id = models.UUIDField(primary_key=True, editable=False)
     called = models.CharField(max_length=200)
     served = models.JSONField()
-    """By `<kind>/<id>`: `[version id or null, arm or null]`, for the agents that ran and the blocks shown."""
+    """By `<kind>/<id>`: `[version id or null, arm or null]`, for the agents that ran and the blocks shown.
+
+    Agents also have their identity, unless an older release has written the row.
+    """
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:
@@ -246,6 +250,18 @@ class ServedRun(models.Model):
     def is_forgotten(self) -> bool:
         """Whether it has expired and cannot be named; a worker deletes the row later."""
         return self.created_at < timezone.now() - REMEMBERED
+
+    def version_of(self, resource: Target, created_at: datetime.datetime) -> tuple[str | None, str] | None:
+        """Return the version of a resource that the run served, and the arm; None if it served none.
+
+        A later resource with the same id, created at `created_at`, is another one.
+        """
+        version_id, arm, *identity = self.served.get(f"{resource.kind}/{resource.id}", (None, None, ""))
+        if identity:
+            is_same = identity[0] == str(resource.identity)
+        else:
+            is_same = resource.identity == IN_CODE or created_at <= self.created_at
+        return (version_id, arm or "") if is_same else None
 
 
 class Usage(models.Model):

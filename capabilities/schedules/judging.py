@@ -453,7 +453,10 @@ def _request(
     """Return the request to the gate about a resource; None if the gate is not involved."""
     resource = facts.resources[schedule.reference]
     outcome = outcomes.get((schedule.pk, schedule.reference))
-    before = resource.active_id if outcome is None else outcome.before
+    before = resource.active_id
+    # With nothing left to do, an earlier schedule has done it, which may itself be prevented.
+    if outcome is not None and not outcome.has_nothing_to_do:
+        before = outcome.before
     then = _with_live(resource, before, facts.version(schedule, before))
     if schedule.action == Action.UNPUBLISH:
         return None if before is None else TakeDownRequest(resource=then, caller=by, at=schedule.run_at)

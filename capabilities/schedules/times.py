@@ -13,6 +13,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from versioning.domain.errors import Invalid, Message
+from versioning.domain.times import parse_moment
 from versioning.domain.zones import find_zone, known_zones
 
 LONGEST_AHEAD: Final = datetime.timedelta(days=5 * 366)
@@ -35,11 +36,7 @@ class When:
 
 def in_utc(text: str, *, field: str, now: datetime.datetime) -> When:
     """Return the point in time of an ISO 8601 text with an offset; raises `Invalid`."""
-    try:
-        named = datetime.datetime.fromisoformat(text)
-        run_at = named.astimezone(datetime.UTC) if named.tzinfo is not None else None
-    except (ValueError, OverflowError):
-        run_at = None
+    run_at = parse_moment(text)
     if run_at is None:
         raise Invalid.field(field, "must be a time in ISO 8601 with its offset, such as 2026-12-24T08:00:00Z")
     return When(run_at=_check_time(run_at, field, now))

@@ -193,7 +193,7 @@ class ResourcePage(StudioPage):
 
         Among thousands, finding them takes longer than the rest of a page.
         """
-        cache_key = "users", about, self.resource_id, *self.catalog.question
+        cache_key = "users", about, self.resource_id, *self.catalog.cache_key
         of_it = self.kind.slug, self.resource_id
         return self.editor.cache.get_or_make(cache_key, (AGENT.slug, None), make, of_it)
 

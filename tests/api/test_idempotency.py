@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.calls import ECHO
 from tests.support.datasets import add_item, make_dataset
 from tests.support.people import give_role, key_of
 from versioning.models.idempotency import (
     ABANDONED_AFTER,
     LIFETIME,
+    UNWRITTEN,
     IdempotentRequest,
     StoredAnswer,
     Unwritten,
 )
+from versioning.runtime import providers
 
 KEY = "5f0c1f6e"
 
@@ -135,6 +139,53 @@ def test_a_post_that_only_reads_is_not_kept(cast: Cast) -> None:
 
 
 @pytest.mark.database
+def stream(api: Api, messages: str, key: str = KEY) -> tuple[Any, str]:
+    """Stream an agent to its end; return the response and its text."""
+    path, body = "/agents/writer/stream", {"messages": messages}
+    method, target, data, headers = api.prepare("POST", path, body, idempotency_key=key)
+    content_type = headers.pop("content-type")
+    response = api.client.generic(method, target, data or b"", content_type, headers=headers)
+    return response, b"".join(response).decode()
+
+
+def test_a_stream_that_has_ended_is_given_again(cast: Cast) -> None:
+    AGENTS.make(cast.alice, model=ECHO, autoPublish=True)
+    (first, text), (again, repeated) = (stream(cast.vera, "Hello") for _ in range(2))
+    assert UNWRITTEN.write()
+    later, stored = stream(cast.vera, "Hello")
+    assert text == repeated == stored and text.endswith("data: [DONE]\n\n")
+    assert first["Content-Type"] == later["Content-Type"] == "text/event-stream"
+    assert "Idempotent-Replayed" not in first
+    assert (again["Idempotent-Replayed"], later["Idempotent-Replayed"]) == ("true", "true")
+    other, _ = stream(cast.vera, "Good-bye")
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+
+
+async def fail(*_arguments: object) -> AsyncIterator[str]:
+    """Answer as a model that breaks off."""
+    yield "Hel"
+    raise ConnectionError
+
+
+def test_a_stream_that_failed_or_was_left_is_run_again(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    AGENTS.make(cast.alice, model=ECHO, autoPublish=True)
+    method, target, data, headers = cast.vera.prepare(
+        "POST", "/agents/writer/stream", {"messages": "Hello"}, idempotency_key=KEY
+    )
+    content_type = headers.pop("content-type")
+    left = cast.vera.client.generic(method, target, data or b"", content_type, headers=headers)
+    next(iter(left))
+    left.close()
+    assert UNWRITTEN.write()
+    with monkeypatch.context() as broken:
+        broken.setattr(providers._ECHO, "stream_function", fail)
+        _, text = stream(cast.vera, "Hello")
+        assert '"type":"error"' in text
+    assert UNWRITTEN.write()
+    whole, text = stream(cast.vera, "Hello")
+    assert "Idempotent-Replayed" not in whole and '"type":"error"' not in text
+
+
 def test_an_answer_is_given_again_to_who_still_has_the_rights(cast: Cast) -> None:
     body = AGENTS.body(id="writer", workspaceId="acme")
     give_role("vera", "acme", "publisher")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from editor_client.shared.instructions import (
     trace,
 )
 from hypothesis import given
+from hypothesis.strategies import floats
 
 from tests.support.configurations import FOR_GOLD, json_objects, texts
 from versioning.domain.errors import Invalid
@@ -131,6 +133,45 @@ def reference(block_id: str) -> dict[str, Any]:
 
 def stored(content: str, **more: Any) -> BlockText:
     return BlockText(version_id=f"version of {content!r}", config={"name": "x", "content": content, **more})
+
+
+# What JavaScript prints for a number of a JSON document.
+PRINTED = {
+    "1.0": "1",
+    "-0.0": "0",
+    "1E2": "100",
+    "1e16": "10000000000000000",
+    "0.000001": "0.000001",
+    "-0.00001234": "-0.00001234",
+    "1e-7": "1e-7",
+    "1.5e-10": "1.5e-10",
+    "1e-100": "1e-100",
+    "999999999999999900000": "999999999999999900000",
+    "1e21": "1e+21",
+    "-1.2345e300": "-1.2345e+300",
+    "0.1": "0.1",
+    "9007199254740993": "9007199254740992",
+    "12345678901234567890": "12345678901234567000",
+    "5e-324": "5e-324",
+    "true": "true",
+    "7": "7",
+}
+
+
+def test_numbers_are_printed_as_in_javascript() -> None:
+    for written, printed in PRINTED.items():
+        value = json.loads(written)
+        assert render("{{ v }}", {"v": value}) == printed, written
+        nested = {"a 1.0": [value, {"b": value}], "c": "1.0 \\" + '"' + "1e-07"}
+        expected = f'{{"a 1.0":[{printed},{{"b":{printed}}}],"c":"1.0 \\\\\\"1e-07"}}'
+        assert render("{{ v }}", {"v": nested}) == expected
+    too_large = 10**400
+    assert render("{{ v }}", {"v": too_large}) == str(too_large)
+
+
+@given(floats(allow_nan=False, allow_infinity=False))
+def test_a_printed_number_is_the_same_number(number: float) -> None:
+    assert float(render("{{ v }}", {"v": number})) == number
 
 
 def test_a_placeholder_is_filled_in_and_other_text_stays_as_written() -> None:

@@ -65,6 +65,59 @@ def test_results_that_are_sent_are_scored_and_summed_up(alice: Api, dataset: str
     assert (late.status, late.code) == (409, "experiment_ended")
 
 
+LARGEST = 2.0**53 - 1
+SIZES = {
+    "large": [LARGEST, -LARGEST, LARGEST],
+    "tiny": [5e-324, -5e-324, 1e-200],
+    "both": [LARGEST, 1e-200, 0],
+    "equal": [LARGEST] * 3,
+}
+
+
+@pytest.mark.parametrize("scores", SIZES.values(), ids=SIZES)
+def test_scores_of_any_size_are_summed_up_and_compared(alice: Api, scores: list[float]) -> None:
+    dataset = make_dataset(alice)
+    names = [add_item(alice, dataset, input=f"Question {number}")["id"] for number in range(12)]
+    here, baseline = (make_experiment(alice, dataset) for _ in range(2))
+    for number, name in enumerate(names):
+        for experiment, value in ((here, scores[number % 3]), (baseline, scores[(number + 1) % 3])):
+            submit(alice, experiment, name, scores=[{"scorerId": "theirs", "score": value}])
+    for experiment in (here, baseline):
+        assert alice.post(f"{experiment}/finalize", {}).status == 200
+        assert alice.get(experiment).status == 200
+    assert alice.get(f"{dataset}/experiments").status == 200
+    compared = alice.get(f"{here}/compare", baseline=baseline.rpartition("/")[2])
+    assert (compared.status, compared.body["pairs"]) == (200, 12)
+
+
+@pytest.mark.parametrize("value", [2**53, -(2**53), 1.7e308, 10**400])
+def test_scores_that_sums_could_not_hold_are_refused(alice: Api, dataset: str, value: float) -> None:
+    experiment, item = make_experiment(alice, dataset), items(alice, dataset)[0]
+    score = {"scorerId": "theirs", "score": value}
+    answer = alice.post(f"{experiment}/results", {"itemId": item, "output": "x", "scores": [score]})
+    assert answer.fields == ["scores.0.score"]
+    sent = {**score, "runId": experiment.rpartition("/")[2], "entityId": item}
+    assert alice.post("/scores", {"score": sent}).fields == ["score.score"]
+    choices = [{"label": "yes", "score": value, "passes": True}, {"label": "no", "score": 0, "passes": False}]
+    judge = {"name": "Judge", "type": "llm-judge", "config": {"choices": choices}}
+    assert alice.post("/stored/scorers", judge).fields == ["config.choices.0.score"]
+    limits = {"name": "Limits", "type": "similarity", "scoreRange": {"min": 0, "max": value}}
+    assert alice.post("/stored/scorers", limits).fields == ["scoreRange.max"]
+
+
+NO_TIMES = ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00", "yesterday"]
+
+
+@pytest.mark.parametrize("time", NO_TIMES)
+def test_times_that_utc_cannot_express_are_refused(alice: Api, dataset: str, time: str) -> None:
+    experiment, item = make_experiment(alice, dataset), items(alice, dataset)[0]
+    for member in ("startedAt", "completedAt"):
+        answer = alice.post(f"{experiment}/results", {"itemId": item, "output": "x", member: time})
+        assert answer.fields == [member]
+    key = {"name": "k", "workspaceId": "acme", "expiresAt": time}
+    assert alice.post("/keys", key).fields == ["expiresAt"]
+
+
 def test_a_result_takes_the_place_of_an_earlier_one(alice: Api, dataset: str) -> None:
     """The same item and attempt is one result; its scores are those of the newest output."""
     experiment = make_experiment(alice, dataset)

@@ -30,6 +30,8 @@ SCORES: list[tuple[str, dict[str, Any], Any, dict[str, Any], float]] = [
     ("contains", {"values": ["a", "c"]}, "a b", {}, 0),
     ("contains", {"values": ["a", "c"], "mode": "any"}, "a b", {}, 1),
     ("contains", {"values": ["A"], "ignoreCase": True}, "a b", {}, 1),
+    ("contains", {"values": ["n={{groundTruth}} km"]}, "n=1 km", {"groundTruth": 1.0}, 1),
+    ("contains", {"values": ["{{groundTruth}}"]}, "n=1e-7", {"groundTruth": 1e-7}, 1),
     ("startsWith", {"value": "Dear {{input}}"}, "Dear Hi, …", {}, 1),
     ("startsWith", {"value": "Dear"}, "My Dear", {}, 0),
     ("endsWith", {"value": "DEAR", "ignoreCase": True}, "My dear", {}, 1),
@@ -208,6 +210,8 @@ def short(*, input: Any, output: Any, groundTruth: Any, metadata: Any) -> float:
             return "much"  # type: ignore[return-value]
         case "nan":
             return float("nan")
+        case "huge":
+            return 10**400
         case "exit":
             raise SystemExit
     return 1 / len(output) if groundTruth is None else groundTruth
@@ -227,7 +231,7 @@ def test_a_function_of_the_application_scores(alice: Api, monkeypatch: pytest.Mo
     assert tried(alice, "short", "1234", groundTruth=True)["passed"] is True
     monkeypatch.setattr("capabilities.evaluation.scoring.scoring.CODE_SECONDS", 0.1)
     failures = {"raise": "function_failed", "exit": "function_failed", "sleep": "timed_out"}
-    for item, code in (failures | {"text": "no_number", "nan": "no_number"}).items():
+    for item, code in (failures | dict.fromkeys(("text", "nan", "huge"), "no_number")).items():
         found = tried(alice, "short", "1234", input=item)
         assert (found["error"]["code"], found["score"], found["passed"]) == (code, None, None)
     assert tried(alice, "gone", "1")["error"]["code"] == "unknown_function"

@@ -54,6 +54,29 @@ def test_feedback_on_a_run_names_its_version_and_arm(cast: Cast) -> None:
     assert (other.status, other.fields) == (400, ["resource"])
 
 
+def test_feedback_on_a_run_is_not_about_a_later_namesake(cast: Cast) -> None:
+    """Not of the agent, in its workspace or another one, nor of a block that it showed."""
+    writer(cast)
+    run = ran(cast.vera)
+    on_block = {"runId": run["runId"], "resource": named(PROMPT_BLOCKS, "tone")}
+    cast.alice.delete("/stored/prompt-blocks/tone")
+    assert say(cast.vera, **on_block).status == 404
+    published_block(cast.alice, "tone", "Be loud.")
+    assert say(cast.vera, **on_block).fields == ["resource"]
+    assert say(cast.vera, runId=run["runId"]).status == 201
+    cast.alice.delete("/stored/agents/writer")
+    assert say(cast.vera, runId=run["runId"]).status == 404
+    published_agent(cast.alice, "writer", "Write again.", model=ECHO)
+    assert say(cast.vera, runId=run["runId"]).status == 404
+    assert say(cast.vera, runId=ran(cast.vera)["runId"]).status == 201
+    cast.alice.delete("/stored/agents/writer")
+    published_agent(
+        cast.charlie, "writer", "Theirs.", model=ECHO, workspaceId="elsewhere", visibility="public"
+    )
+    assert say(cast.vera, runId=run["runId"]).status == 404
+    assert listed(cast.charlie) == []
+
+
 def test_a_run_is_forgotten_after_thirty_days_though_no_worker_comes(cast: Cast) -> None:
     writer(cast)
     run = ran(cast.vera)

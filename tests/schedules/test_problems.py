@@ -112,6 +112,17 @@ def test_an_approval_and_force_resolve_the_problems(cast: Cast, kind: Kind, draf
     assert codes(cast.edgar, made) == []
 
 
+def test_a_second_schedule_of_a_version_reports_what_keeps_the_first_from_running(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    require_approvals(1)
+    scheduled(cast.paula, kind, draft)
+    second = scheduled(cast.paula, kind, draft, runAt=ahead(48))
+    assert "review_required" in codes(cast.edgar, second)
+    approve(cast, kind, draft, by=cast.alice)
+    assert codes(cast.edgar, second) == ["edit_conflict"]
+
+
 def test_the_end_of_a_pair_is_checked_in_the_state_after_its_beginning(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:

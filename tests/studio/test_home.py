@@ -18,6 +18,8 @@ from tests.support.calls import make_history
 from tests.support.override_files import Folder
 from tests.support.people import give_role
 from tests.support.studio import KINDS, PageResponse, Visitor, page_of
+from versioning.models import Event
+from versioning.models.guarded import unguard
 
 HOME = "/studio/"
 
@@ -87,6 +89,16 @@ def test_recently_opened_or_edited_resources_are_listed_once_latest_first(cast: 
     recent = section(home("edgar"), "recent")
     assert recent.index("writer · opened just now") < recent.index("other · opened just now")
     assert "appears here" in section(home("paula"), "recent")
+
+
+def test_what_was_edited_at_the_same_time_has_the_order_of_the_log(cast: Cast, kind: Kind) -> None:
+    """As after an import, which is one transaction."""
+    names = [f"e{number}" for number in range(6)]
+    for name in names:
+        kind.make(cast.alice, name, autoPublish=True)
+    unguard(Event.objects.all()).update(created_at=timezone.now())
+    recent = section(home("alice"), "recent")
+    assert sorted(names, key=recent.index) == names[::-1]
 
 
 def test_only_the_latest_opened_pages_are_remembered_and_no_background_requests(

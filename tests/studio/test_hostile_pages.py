@@ -100,14 +100,14 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
 def counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count what waits for a person once for all pages: that is remembered, but not in a transaction."""
     counted: dict[str | None, dict[str, int]] = {}
-    count = sites._waiting
+    count = sites.count_waiting
 
     def once(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:
         if caller.username not in counted:
             counted[caller.username] = count(pages, caller)
         return counted[caller.username]
 
-    monkeypatch.setattr(sites, "_waiting", once)
+    monkeypatch.setattr(sites, "count_waiting", once)
 
 
 @pytest.fixture

@@ -30,10 +30,10 @@ def has_encoded_end(request: HttpRequest, word: str) -> bool:
     servers in the scope.
     """
     if isinstance(request, ASGIRequest):
-        sent = (request.scope.get("raw_path") or b"").decode("latin-1")
+        raw_path = (request.scope.get("raw_path") or b"").decode("latin-1")
     else:
-        sent = str(request.META.get("REQUEST_URI") or request.META.get("RAW_URI") or "")
-    return sent.partition("?")[0].lower().endswith(f"%2f{word}")
+        raw_path = str(request.META.get("REQUEST_URI") or request.META.get("RAW_URI") or "")
+    return raw_path.partition("?")[0].lower().endswith(f"%2f{word}")
 
 
 SAFE = ("GET", "HEAD")
@@ -63,5 +63,5 @@ def allowed_methods(path: str) -> Iterable[str]:
         return sorted(
             method.upper() for method in {*view.actions, *(["head"] if "get" in view.actions else [])}
         )
-    found: Iterable[str] = getattr(view, "allowed_methods", _OF_A_PAGE)
-    return found
+    methods: Iterable[str] = getattr(view, "allowed_methods", _OF_A_PAGE)
+    return methods

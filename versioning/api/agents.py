@@ -186,11 +186,11 @@ class ServedAgentViewSet(EditorViewSet):
         agents = get_editor().agent.serve_all(context=context, by=self.caller)
         if not context:
             self.depends_on(*(dependency for agent in agents for dependency in agent.depends_on))
-        found = {agent.id: ResolvedAgentAnswer.dump(agent) for agent in agents}
+        answers = {agent.id: ResolvedAgentAnswer.dump(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
-            for agent in found.values():
+            for agent in answers.values():
                 del agent["instructions"], agent["blocks"]
-        return Response(found)
+        return Response(answers)
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Return the selected agent with everything resolved; by default the published version."""

@@ -63,8 +63,8 @@ class PersonAuthentication(SessionAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, Caller] | None:
         """Return the person and the caller, or None without a session."""
-        found = super().authenticate(request)
-        return (found[0], caller_for(found[0], Via.API)) if found else None
+        credentials = super().authenticate(request)
+        return (credentials[0], caller_for(credentials[0], Via.API)) if credentials else None
 
 
 RATE_LIMIT: Final = "editor.rate_limit"

@@ -237,8 +237,8 @@ class EditorViewSet(ViewSet):
 
     def page_of(self, page: Page, rows: QuerySet[Any], view: View = list, **more: Any) -> Response:
         """Return the answer with a page of a list, built as in `Page.of`; raises `PageTooLarge`."""
-        found = page.of(rows, view, **more)
-        return self.limit_page(Response(self.dump(found)), is_cut=found.is_cut)
+        listing = page.of(rows, view, **more)
+        return self.limit_page(Response(self.dump(listing)), is_cut=listing.is_cut)
 
     def limit_page(
         self,
@@ -286,32 +286,32 @@ def with_etag(request: Request, data: Any, *, etag: str | None = None, **respons
 
 def expected_etags(request: Request) -> frozenset[str] | None:
     """Return the entity tags in `If-Match`; None if there is no such header."""
-    given = request.headers.get("If-Match")
-    if given is None:
+    header = request.headers.get("If-Match")
+    if header is None:
         return None
-    return frozenset(etag.strip('"').partition("-")[0] for etag in etags_in(given))
+    return frozenset(etag.strip('"').partition("-")[0] for etag in etags_in(header))
 
 
-def check_query(given: QueryDict, declared: Parameters, *, raw: str = "") -> None:
+def check_query(query: QueryDict, declared: Parameters, *, raw: str = "") -> None:
     """Raise `Invalid` for parameters that are unknown, repeated, empty, or have a wrong value.
 
     Neither Django REST framework nor django-filter refuses unknown ones. `raw` is the query as it was sent,
     because Django silently replaces invalid UTF-8 in it.
     """
-    known = {parameter.name: parameter for parameter in declared}
+    by_name = {parameter.name: parameter for parameter in declared}
     issues = [
         Issue(unquote_plus(pair.partition("=")[0]), "is not UTF-8")
         for pair in raw.split("&")
         if not canonical.is_utf8(unquote_to_bytes(pair))
     ]
-    for name, values in given.lists():
-        if name not in known:
+    for name, values in query.lists():
+        if name not in by_name:
             issues.append(Issue(name, "is not a parameter of this address"))
-        elif len(values) > 1 and not parameters.is_repeated(known[name]):
+        elif len(values) > 1 and not parameters.is_repeated(by_name[name]):
             issues.append(Issue(name, "is given more than once"))
-        elif error := next(filter(None, (_error(known[name], str(value)) for value in values)), None):
+        elif error := next(filter(None, (_error(by_name[name], str(value)) for value in values)), None):
             issues.append(Issue(name, error))
-    missing = [name for name, parameter in known.items() if parameter.required and name not in given]
+    missing = [name for name, parameter in by_name.items() if parameter.required and name not in query]
     issues += [Issue(name, "is required") for name in missing]
     if issues:
         raise Invalid(issues)

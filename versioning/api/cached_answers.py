@@ -133,16 +133,16 @@ class Parts(NamedTuple):
         """Return the parts in a cached answer; None for a response, which begins with its status."""
         return cls._make(content) if isinstance(content[0], str) else None
 
-    def response(self, asked: Asked) -> tuple[Any, ...] | None:
+    def response(self, identity: Asked) -> tuple[Any, ...] | None:
         """Return the values of a `CachedResponse` to a request with a context.
 
         None if the evaluation is refused; the ordinary path reports the reason.
         """
         try:
-            content, etag = render_json(answer_in(self.parts, asked.context or {}), self.media_type)
+            content, etag = render_json(answer_in(self.parts, identity.context or {}), self.media_type)
         except Invalid:
             return None
-        if is_known(asked.known_etags, etag):
+        if is_known(identity.known_etags, etag):
             own = [("ETag", f'"{etag}"'), (RIGHTS_HEADER, self.rights)]
             return HTTPStatus.NOT_MODIFIED.value, self.path, self.usual, _as_bytes(own), b""
         own = [("Content-Type", self.media_type), *_answer_headers(content, etag, self.rights)]
@@ -152,7 +152,7 @@ class Parts(NamedTuple):
 class Asked(NamedTuple):
     """The identity of a request: every input of an answer except the caller and the database."""
 
-    others: bytes
+    inputs: bytes
     path: bytes
     """The part after the root of the application, not percent-encoded."""
     context: Mapping[str, Any] | None = None
@@ -166,33 +166,33 @@ class Asked(NamedTuple):
         cls, scheme: bytes, root: bytes, query: bytes, headers: Iterable[bytes | None], path: bytes
     ) -> Asked:
         """Return the request's identity; `headers` are the values of `asked_headers`."""
-        host, accept, known, *proxy = [_ABSENT if value is None else value for value in headers]
+        host, accept, if_none_match, *proxy = [_ABSENT if value is None else value for value in headers]
         pairs = query.split(b"&") if _CONTEXT in query else []
-        sent = [pair for pair in pairs if pair.startswith(_CONTEXT)]
-        if len(sent) == 1:
-            value = sent[0][len(_CONTEXT) :].decode("latin-1")
+        context_pairs = [pair for pair in pairs if pair.startswith(_CONTEXT)]
+        if len(context_pairs) == 1:
+            value = context_pairs[0][len(_CONTEXT) :].decode("latin-1")
             try:
                 context = read_context(unquote_plus(value) if "%" in value or "+" in value else value)
             except Invalid:
                 pass
             else:
-                pairs.remove(sent[0])
+                pairs.remove(context_pairs[0])
                 rest = b"&".join(pairs)
-                others = b"\0".join([scheme, root, rest, b"in a context", host, accept, *proxy])
-                known_etags = "" if known == _ABSENT else known.decode("latin-1")
-                return cls(others, path, context, len(query) <= _SMALL_QUERY, known_etags)
-        return cls(b"\0".join([scheme, root, query, host, accept, known, *proxy]), path)
+                inputs = b"\0".join([scheme, root, rest, b"in a context", host, accept, *proxy])
+                known_etags = "" if if_none_match == _ABSENT else if_none_match.decode("latin-1")
+                return cls(inputs, path, context, len(query) <= _SMALL_QUERY, known_etags)
+        return cls(b"\0".join([scheme, root, query, host, accept, if_none_match, *proxy]), path)
 
     @property
     def digest(self) -> bytes:
-        return _digest(self.others, self.path)
+        return _digest(self.inputs, self.path)
 
     @property
     def about(self) -> tuple[bytes, str] | None:
         """A digest of the request without the last path segment, and that segment, which may be an id."""
         place, _, last = self.path.rpartition(b"/")
         try:
-            return _digest(self.others, place), last.decode()
+            return _digest(self.inputs, place), last.decode()
         except UnicodeDecodeError:
             return None
 
@@ -221,16 +221,16 @@ class CacheEntry(NamedTuple):
             return None
         content = self.content
         if self.to_evaluate is not None:
-            parts, asked = self.to_evaluate
-            content = parts.response(asked)
+            parts, identity = self.to_evaluate
+            content = parts.response(identity)
         return None if content is None else CachedResponse._make(content)
 
 
 class CacheMiss:
     """A request without a cached answer, and its new answer once a view has declared the dependencies."""
 
-    def __init__(self, cache: AnswerCache, asked: Asked, now: Moment) -> None:
-        self.asked = asked
+    def __init__(self, cache: AnswerCache, identity: Asked, now: Moment) -> None:
+        self.asked = identity
         self.asker = b""
         self.pending = PendingAnswer(cache, now)
         self.template: Template | None = None
@@ -266,21 +266,21 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
         unanswered: tuple[Asked, Moment] | None = request.META.get(UNANSWERED)
-        asked, now = unanswered or (_identify_request(request), None)
-        now = now or (log.follow() if asked else None)
-        if asked is None or now is None:
+        identity, now = unanswered or (_identify_request(request), None)
+        now = now or (log.follow() if identity else None)
+        if identity is None or now is None:
             return get_response(request)
         cache = get_editor().cache
         if unanswered is None and (key := keys.find_timed(request.META["HTTP_AUTHORIZATION"])):
-            entry = cache_entry(cache, asked, key)
+            entry = cache_entry(cache, identity, key)
             answer, result = entry and entry.response(cache, now), "hit"
             if answer is None and not telemetry.is_traced():  # the ordinary path makes its spans
-                answer, result = render(cache, asked, key, now), "made"
+                answer, result = render(cache, identity, key, now), "made"
             if answer is not None:
                 telemetry.count("editor_answer_cache_total", result=result)
                 return _response(request, answer, started)
         telemetry.count("editor_answer_cache_total", result="miss")
-        miss = request.cache_miss = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]
+        miss = request.cache_miss = CacheMiss(cache, identity, now)  # type: ignore[attr-defined]
         response = get_response(request)
         miss.cache(request.path, response)
         return response
@@ -298,31 +298,31 @@ def asked_headers() -> tuple[bytes, ...]:
     return (*_ASKED, _header_name(proxy[0])) if proxy else _ASKED
 
 
-def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry | None:
+def cache_entry(cache: AnswerCache, identity: Asked, timed: TimedKey) -> CacheEntry | None:
     """Return the cached answer for a request and the rights of a key, valid or not.
 
     Parts are evaluated in the context of the request, unless the key is known not to be usable any more.
     """
-    key, digest = timed[0], asked.digest
-    found = cache.find(digest + key.rights) or cache.find(digest + key.person)
-    if found is None:
+    key, digest = timed[0], identity.digest
+    cached = cache.find(digest + key.rights) or cache.find(digest + key.person)
+    if cached is None:
         return None
-    content, parts = found.content, Parts.of(found.content)
+    content, parts = cached.content, Parts.of(cached.content)
     if parts is not None:
-        if parts.is_quick and asked.has_small_context:
-            return CacheEntry(timed, found, (), (parts, asked))
-        content = parts.response(asked) if keys.is_right(timed, log.current_moment) else None
-    return CacheEntry(timed, found, content)
+        if parts.is_quick and identity.has_small_context:
+            return CacheEntry(timed, cached, (), (parts, identity))
+        content = parts.response(identity) if keys.is_right(timed, log.current_moment) else None
+    return CacheEntry(timed, cached, content)
 
 
-def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> CachedResponse | None:
+def render(cache: AnswerCache, identity: Asked, timed: TimedKey, now: Moment) -> CachedResponse | None:
     """Return an answer made from a template, and cache it; None if there is no template, or it fails."""
-    about, (key, _) = asked.about, timed
+    about, (key, _) = identity.about, timed
     if about is None or not keys.is_right(timed, now):
         return None
-    question, resource_id = about
+    prefix, resource_id = about
     for asker in (key.rights, key.person):
-        since, usual, template = _templates.get(question + asker) or (None, 0, None)
+        since, usual, template = _templates.get(prefix + asker) or (None, 0, None)
         if since is None or template is None or not log.is_right(since, (), now):
             continue
         pending = PendingAnswer(cache, now)
@@ -332,19 +332,19 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
             replica_reads.depends_on(*dependencies)
 
         try:
-            made = replica_reads.read(partial(template.make, resource_id, key.caller, depends_on))
-            path = asked.path.decode()
+            result = replica_reads.read(partial(template.make, resource_id, key.caller, depends_on))
+            path = identity.path.decode()
             if not template.is_in_parts:
-                content, etag = render_json(made, template.media_type)
+                content, etag = render_json(result, template.media_type)
                 own = _as_bytes(_answer_headers(content, etag, key.rights_name))
                 answer: tuple[Any, ...] | None = (HTTPStatus.OK.value, path, usual, own, content)
-                pending.finish(asked.digest + asker, answer)
-            elif (size := _weigh_parts(made)) <= _MAX_PARTS:
-                is_quick = _is_quick(made, size)
-                parts = Parts(path, usual, template.media_type, key.rights_name, is_quick, made)
-                answer = parts.response(asked)
+                pending.finish(identity.digest + asker, answer)
+            elif (size := _weigh_parts(result)) <= _MAX_PARTS:
+                is_quick = _is_quick(result, size)
+                parts = Parts(path, usual, template.media_type, key.rights_name, is_quick, result)
+                answer = parts.response(identity)
                 if answer is not None:
-                    pending.finish(asked.digest + asker, tuple(parts))
+                    pending.finish(identity.digest + asker, tuple(parts))
             else:
                 answer = None
         except Exception:  # noqa: BLE001  the ordinary path fails likewise, and says what has to be said
@@ -422,12 +422,12 @@ def _identify_request(request: HttpRequest) -> Asked | None:
     headers = (environ.get(_variable(name)) for name in asked_headers())
     try:
         query = environ.get("QUERY_STRING", "").encode("latin-1")
-        given = [None if value is None else value.encode("latin-1") for value in headers]
+        header_values = [None if value is None else value.encode("latin-1") for value in headers]
     except UnicodeEncodeError:  # servers never pass this on
         return None
     # Django has decoded the path and the root.
     scheme, root = environ["wsgi.url_scheme"].encode(), environ["SCRIPT_NAME"].encode()
-    return Asked.of(scheme, root, query, given, request.path_info.encode())
+    return Asked.of(scheme, root, query, header_values, request.path_info.encode())
 
 
 @cache
@@ -440,9 +440,9 @@ def _variable(header: bytes) -> str:
     return f"HTTP_{header.decode().upper().replace('-', '_')}"
 
 
-def _digest(others: bytes, path: bytes) -> bytes:
+def _digest(inputs: bytes, path: bytes) -> bytes:
     # Only the path can contain a zero byte, so it comes last.
-    return blake2b(b"%b\0%b" % (others, path), digest_size=_DIGEST_BYTES).digest()
+    return blake2b(b"%b\0%b" % (inputs, path), digest_size=_DIGEST_BYTES).digest()
 
 
 def _number_headers(usual: Headers) -> int | None:

@@ -137,8 +137,8 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Answer 404 for a missing object or an unknown address."""
-    found = errors.NoSuchAddress() if isinstance(exception, Resolver404) else errors.NotFound()
-    return JsonResponse(error_body(found), status=404)
+    error = errors.NoSuchAddress() if isinstance(exception, Resolver404) else errors.NotFound()
+    return JsonResponse(error_body(error), status=404)
 
 
 def no_such_address(app: str | None = None) -> HttpResponse:
@@ -154,10 +154,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return error_response(500, "server_error", "Something went wrong on the server; see its log.")
 
 
-def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpResponse:
+def method_not_allowed(request: HttpRequest, methods: Iterable[str]) -> HttpResponse:
     """Answer a method that an address does not allow; `Allow` lists the allowed ones."""
     answer = error_response(405, "method_not_allowed", f'Method "{request.method}" not allowed.')
-    answer["Allow"] = ", ".join(known)
+    answer["Allow"] = ", ".join(methods)
     return answer
 
 
@@ -174,10 +174,10 @@ def runs_full(error: RunsFull) -> HttpResponse:
 
 def is_storage_full(error: Exception, method: str | None) -> bool:
     """Return whether a request failed because the disk is full; for a write, report it to `/readyz`."""
-    found = storage.says_full(error)
-    if found and method not in SAFE_METHODS:
+    is_full = storage.says_full(error)
+    if is_full and method not in SAFE_METHODS:
         storage.note_failed_save()
-    return found
+    return is_full
 
 
 def storage_full(**members: str) -> HttpResponse:

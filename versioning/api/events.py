@@ -69,33 +69,33 @@ class EventViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """Return events that the caller may see, and the start of the next page."""
-        given = request.query_params
-        after, before = position(given.get("after"), "after"), number(given.get("before"), "before")
-        limit = given.get("limit", str(DEFAULT_LIMIT))
+        query = request.query_params
+        after, before = position(query.get("after"), "after"), number(query.get("before"), "before")
+        limit = query.get("limit", str(DEFAULT_LIMIT))
         if not _POSITION.fullmatch(limit) or not 1 <= int(limit) <= MAX_EVENTS:
             raise Invalid.field("limit", f"must be a whole number from 1 to {MAX_EVENTS}")
         page = get_editor().event.page(
             after=after,
             before=before,
-            epoch=given.get("epoch"),
+            epoch=query.get("epoch"),
             limit=int(limit),
             by=self.caller,
-            **read_filter(given)._asdict(),
+            **read_filter(query)._asdict(),
         )
         return self.limit_page(
             with_etag(request, EventPage.dump(page)), "limit", together=itemgetter("position")
         )
 
 
-def read_filter(given: QueryDict) -> EventFilter:
+def read_filter(query: QueryDict) -> EventFilter:
     """Return the filter that the query parameters describe; raises `Invalid` for types that do not exist."""
-    types = given.get("type")
+    types = query.get("type")
     return EventFilter(
         types=None if types is None else frozenset(matching(types.split(","))),
-        resource_kind=given.get("kind"),
-        resource_id=given.get("id"),
-        workspace_id=given.get("workspaceId"),
-        actor=given.get("actor"),
+        resource_kind=query.get("kind"),
+        resource_id=query.get("id"),
+        workspace_id=query.get("workspaceId"),
+        actor=query.get("actor"),
     )
 
 

@@ -25,11 +25,11 @@ def ready(_request: HttpRequest) -> HttpResponse:
         is_full = storage.is_full()
     except Error as error:
         return errors.database_unavailable(error)
-    found = {"version": __version__, "migrations": "pending" if pending else "current"}
+    details = {"version": __version__, "migrations": "pending" if pending else "current"}
     if pending:
-        return JsonResponse({"error": storage.NOT_MIGRATED, "code": "not_migrated", **found}, status=503)
+        return JsonResponse({"error": storage.NOT_MIGRATED, "code": "not_migrated", **details}, status=503)
     if is_full:
-        return errors.storage_full(**found)
+        return errors.storage_full(**details)
     if replica.is_configured():
-        found["replica"] = replica.state().state  # without it, reads go to the primary
-    return JsonResponse({"status": "ok", **found})
+        details["replica"] = replica.state().state  # without it, reads go to the primary
+    return JsonResponse({"status": "ok", **details})

@@ -2,8 +2,8 @@
 
 The header is that of draft-ietf-httpapi-idempotency-key-header. A successful answer is stored for a day,
 without secrets, for the key or person that sent the request. It is repeated only while the caller still has
-the rights of that time. After a refusal the request can be sent again. Streams, and answers to requests that
-change nothing, are not stored; a caller keeps the newest `MAX_BYTES`.
+the rights of that time. After a refusal the request can be sent again. A stream is stored at its end. Answers
+to requests that change nothing are not stored; a caller keeps the newest `MAX_BYTES`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from versioning.api.request_log import without_secrets
 from versioning.domain.access import Action, Caller, Role
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.models import storage
-from versioning.models.idempotency import MAX_LENGTH, UNWRITTEN, IdempotentRequest, StoredAnswer
+from versioning.models.idempotency import MAX_BYTES, MAX_LENGTH, UNWRITTEN, IdempotentRequest, StoredAnswer
 
 Json = dict[str, Any]
 
@@ -171,6 +171,43 @@ def end(request: Request, answer: HttpResponseBase, *, is_kept: bool = True) -> 
         UNWRITTEN.add(name, key, digest, stored)
 
 
+class StreamRecord:
+    """Stores a stream once it has ended. After a failure or a disconnect the request can be sent again."""
+
+    def __init__(self, begun: tuple[str, str, str, Json], end: bytes) -> None:
+        self._begun = begun
+        self._end = end
+        self._frames: list[bytes] = []
+        self._bytes = 0
+        self._has_failed = False
+        self._is_complete = False
+
+    def add(self, frame: bytes, *, is_failure: bool) -> None:
+        """Keep a frame; those of a stream that is too large to be stored are dropped."""
+        self._has_failed |= is_failure
+        self._bytes += len(frame)
+        if self._bytes <= MAX_BYTES:
+            self._frames.append(frame)
+
+    def complete(self) -> None:
+        """Note that the whole stream was sent."""
+        self._is_complete = not self._has_failed and self._bytes <= MAX_BYTES
+
+    def end(self) -> None:
+        """Let a thread store the stream or delete the request: an event loop must not wait for a database."""
+        name, key, digest, rights = self._begun
+        answer = None
+        if self._is_complete:
+            headers = {"Content-Type": "text/event-stream", _RIGHTS: rights}
+            answer = StoredAnswer(200, headers, b"".join([*self._frames, self._end]).decode())
+        UNWRITTEN.add(name, key, digest, answer)
+
+
+def record_stream(request: Request, *, end: bytes) -> StreamRecord | None:
+    """Return the record of the stream that answers a request; None without a key. `end` is its last frame."""
+    return StreamRecord(request.META.pop(_BEGUN), end) if has_begun(request) else None
+
+
 def again(answer: StoredAnswer) -> HttpResponse:
     """Return the answer to the first request."""
     headers = {name: value for name, value in answer.headers.items() if name != _RIGHTS}
@@ -182,9 +219,9 @@ def _without_secrets(text: str) -> str:
     if not text.startswith("{"):
         return text
     body: Json = json.loads(text)
-    left = {
+    safe = {
         name: value
         for name, value in body.items()
         if not (isinstance(value, str) and (name == "secret" or without_secrets(value) != value))
     }
-    return text if len(left) == len(body) else json.dumps(left, ensure_ascii=False, separators=(",", ":"))
+    return text if len(safe) == len(body) else json.dumps(safe, ensure_ascii=False, separators=(",", ":"))

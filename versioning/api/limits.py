@@ -96,29 +96,29 @@ class BodyMemory:
     """
 
     def __init__(self, size: int = MEMORY_LIMIT) -> None:
-        self._left = size
+        self._unreserved = size
 
     @asynccontextmanager
     async def receive_body(
         self, receive: Receive, limits: BodyLimits, length: int | None
     ) -> AsyncIterator[bytes | Refusal]:
         """Yield the body of an ASGI request or its refusal; `length` is the declared length."""
-        taken = 0
+        reserved = 0
 
         def take(size: int) -> bool:
-            nonlocal taken
-            taken += size
-            self._left -= size
-            return self._left >= 0
+            nonlocal reserved
+            reserved += size
+            self._unreserved -= size
+            return self._unreserved >= 0
 
         try:
             body = await _receive_body(receive, limits, length, take)
             if isinstance(body, Refusal):
-                self._left += taken
-                taken = 0
+                self._unreserved += reserved
+                reserved = 0
             yield body
         finally:
-            self._left += taken
+            self._unreserved += reserved
 
 
 async def _receive_body(
@@ -158,14 +158,14 @@ async def discard(receive: Receive) -> None:
 
     If the connection closed while a client is sending, it would see a network error instead of the answer.
     """
-    left = DISCARDED_LIMIT
+    remaining = DISCARDED_LIMIT
     with suppress(TimeoutError):
         async with timeout(ANONYMOUS_SECONDS):
-            while left > 0:
+            while remaining > 0:
                 message = await receive()
                 if not message.get("more_body"):
                     return
-                left -= len(message["body"])
+                remaining -= len(message["body"])
 
 
 def _is_known(request: HttpRequest) -> bool:

@@ -111,8 +111,8 @@ def _describe_shape(shape: type[BaseModel]) -> dict[str, JsonSchemaValue]:
 def _check(auto_schema: AutoSchema, name: str, schema: JsonSchemaValue) -> None:
     """Raise `ImproperlyConfigured` if two schemas have the same name."""
     component = _component(name, schema)
-    known = auto_schema.registry[component].schema if component in auto_schema.registry else None
-    if "__" in name or (known is not None and known != schema):
+    registered = auto_schema.registry[component].schema if component in auto_schema.registry else None
+    if "__" in name or (registered is not None and registered != schema):
         raise ImproperlyConfigured(f"Two schemas of the API are named {name}: rename one.")
 
 
@@ -254,15 +254,15 @@ class EditorSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         """Return the query parameters, the id, and the relevant headers."""
         view = self.editor_view
-        found = [*view.query_parameters(self.action), *view.header_parameters.get(self.action, ())]
+        parameters = [*view.query_parameters(self.action), *view.header_parameters.get(self.action, ())]
         for name in re.findall(r"\{(\w+)\}", self.path):
             schema, description = path_parameter(view, name)
             description = description.format(view.subject)
-            found.append(
+            parameters.append(
                 OpenApiParameter(name, schema, OpenApiParameter.PATH, required=True, description=description)
             )
         if self.method == "POST":
-            found.append(
+            parameters.append(
                 OpenApiParameter(
                     "Idempotency-Key",
                     {"type": "string", "pattern": "^[!-~]{1,255}$"},
@@ -273,12 +273,12 @@ class EditorSchema(AutoSchema):
                 )
             )
         if self.action in self.editor_view.guarded:
-            found.append(
+            parameters.append(
                 OpenApiParameter(
                     "If-Match", str, OpenApiParameter.HEADER, description="The record's `ETag` must be this."
                 )
             )
-        return found
+        return parameters
 
     def get_request_serializer(self) -> Any:
         """Return the schema of the request body; None if there is none."""
@@ -286,9 +286,9 @@ class EditorSchema(AutoSchema):
 
     def _get_request_body(self, direction: str = "request") -> Any:
         """Return the description of the body; the library describes none of a DELETE."""
-        taken = self.editor_view.takes.get(self.action)
-        if taken is not None:
-            return {"content": {taken: {"schema": {"type": "string"}}}, "required": True}
+        media_type = self.editor_view.takes.get(self.action)
+        if media_type is not None:
+            return {"content": {media_type: {"schema": {"type": "string"}}}, "required": True}
         shape = self.get_request_serializer()
         if self.method != "DELETE" or shape in {None, Nothing}:
             return super()._get_request_body(direction)  # type: ignore[no-untyped-call]
@@ -431,15 +431,15 @@ def _generate_document() -> dict[str, Any]:
     # Only the URLs of the API, not those of the project.
     patterns = [path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls"))]
     with patched_settings(_generator_settings()):
-        made: dict[str, Any] = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-    add_examples(made)
-    return made
+        schema: dict[str, Any] = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    add_examples(schema)
+    return schema
 
 
 def document() -> dict[str, Any]:
     """Return the OpenAPI document of this service; its addresses come after that of the server in it."""
-    made: dict[str, Any] = _documents.get("document", _generate_document)
-    return {**made, "servers": [{"url": root()}]}
+    schema: dict[str, Any] = _documents.get("document", _generate_document)
+    return {**schema, "servers": [{"url": root()}]}
 
 
 def prepare() -> None:

@@ -83,7 +83,7 @@ SELECTOR = (
     ),
     query("versionId", "Exactly this version."),
     query("label", "The version that carries this label."),
-    *(query(one.name, one.description) for one in overlays.list_selectors()),
+    *(query(selector.name, selector.description) for selector in overlays.list_selectors()),
 )
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
@@ -117,14 +117,14 @@ def numbers(default_size: int) -> tuple[OpenApiParameter, ...]:
     )
 
 
-def selector(given: QueryDict) -> Selector:
+def selector(query: QueryDict) -> Selector:
     """Return the selector of a request; the published version by default."""
-    return Selector.parse({name: str(value) for name, value in given.items()})
+    return Selector.parse({name: str(value) for name, value in query.items()})
 
 
-def context(given: QueryDict) -> dict[str, Any]:
+def context(query: QueryDict) -> dict[str, Any]:
     """Return the request context, an object; raises `Invalid` unless it is JSON in base64."""
-    text = given.get(PARAMETER)
+    text = query.get(PARAMETER)
     return {} if text is None else read_context(text)
 
 
@@ -138,14 +138,14 @@ def take_down_options() -> list[OpenApiParameter]:
     ]
 
 
-def given_options(given: Mapping[str, str]) -> dict[str, Any]:
+def given_options(query: Mapping[str, str]) -> dict[str, Any]:
     """Return the options among the query parameters of a deletion, by their Python names."""
     return {
         name: option.from_body(
-            {"reason": given[option.member]} if option.reason_against else given[option.member] == "true"
+            {"reason": query[option.member]} if option.reason_against else query[option.member] == "true"
         )
         for name, option in gate.options(for_take_down=True).items()
-        if option.member in given
+        if option.member in query
     }
 
 
@@ -164,10 +164,10 @@ class TextFilter(django_filters.CharFilter):
         parsed = self.declared.value(value)
         return rows if parsed is None else self.declared.criterion.narrow(rows, parsed, self.viewer)
 
-    def holds(self, found: Unstored, value: Any) -> bool:
+    def holds(self, unstored: Unstored, value: Any) -> bool:
         """Apply the same filter to an unstored agent."""
         parsed = self.declared.value(value)
-        return parsed is None or self.declared.criterion.holds(found, parsed, self.viewer)
+        return parsed is None or self.declared.criterion.holds(unstored, parsed, self.viewer)
 
     @property
     def viewer(self) -> Viewer:
@@ -213,8 +213,8 @@ class ResourceFilter(django_filters.FilterSet):
 
     def holds(self, resource: VersionedResource) -> bool:
         """Return whether an override without a row passes the filters; raises as `chosen` does."""
-        found = Unstored.override_of(resource, self.viewer)
-        return all(declared.holds(found, value) for declared, value in self._filter_values)
+        unstored = Unstored.override_of(resource, self.viewer)
+        return all(declared.holds(unstored, value) for declared, value in self._filter_values)
 
     @cached_property
     def viewer(self) -> Viewer:
@@ -224,12 +224,12 @@ class ResourceFilter(django_filters.FilterSet):
     @cached_property
     def _filter_values(self) -> Sequence[tuple[TextFilter, Any]]:
         if not self.is_valid():
-            found = self.form.errors.items()
-            raise Invalid([Issue(name, str(message)) for name, messages in found for message in messages])
-        given = {**self.form.cleaned_data}
-        if not given["status"]:
-            given["status"] = self.default_status
-        return [(cast("TextFilter", self.filters[name]), value) for name, value in given.items()]
+            errors = self.form.errors.items()
+            raise Invalid([Issue(name, str(message)) for name, messages in errors for message in messages])
+        values = {**self.form.cleaned_data}
+        if not values["status"]:
+            values["status"] = self.default_status
+        return [(cast("TextFilter", self.filters[name]), value) for name, value in values.items()]
 
 
 def filters_for(kind: ResourceKind) -> type[ResourceFilter]:
@@ -371,21 +371,21 @@ class Paging:
             query("orderBy[direction]", f"`{self.direction}` when absent.", enum=["ASC", "DESC"]),
         )
 
-    def read(self, given: QueryDict) -> Page:
+    def read(self, query: QueryDict) -> Page:
         """Return the requested page; raises `Invalid`."""
-        name = given.get("orderBy[field]", self.fields[0])
-        sign = "" if given.get("orderBy[direction]", self.direction) == "ASC" else "-"
-        number = number_in(given, "page", 0)
-        size = number_in(given, "perPage", self.size)
+        name = query.get("orderBy[field]", self.fields[0])
+        sign = "" if query.get("orderBy[direction]", self.direction) == "ASC" else "-"
+        number = number_in(query, "page", 0)
+        size = number_in(query, "perPage", self.size)
         if size > MAX_PER_PAGE:
             raise Invalid.field("perPage", f"must not be larger than {MAX_PER_PAGE}")
         column = self.columns.get(name) or to_snake(name)
         return Page(number=number, size=size, order=(f"{sign}{column}", self.then))
 
 
-def number_in(given: QueryDict, name: str, default: Default) -> int | Default:
+def number_in(query: QueryDict, name: str, default: Default) -> int | Default:
     """Return the whole number in a query parameter, of up to nine digits; raises `Invalid`."""
-    text = given.get(name)
+    text = query.get(name)
     if text is None:
         return default
     if not _NUMBER.fullmatch(text):

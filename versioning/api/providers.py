@@ -30,7 +30,7 @@ class ProviderAnswer(ResponseSchema):
     name: str
     kind: str
     ready: Annotated[bool, Source("is_ready")]
-    missing: Annotated[str | MissingExtra | None, Source(_missing), SerializedBy(lambda found: found)]
+    missing: Annotated[str | MissingExtra | None, Source(_missing), SerializedBy(lambda missing: missing)]
 
 
 class ProviderList(ResponseSchema):

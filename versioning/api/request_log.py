@@ -97,10 +97,10 @@ def trace_headers(request: HttpRequest) -> dict[str, str]:
     return {name: request.headers[name] for name in TRACE_HEADERS if name in request.headers}
 
 
-def request_id_for(given: str) -> str:
+def request_id_for(request_id: str) -> str:
     """Return the id that the caller sent, if it is safe to log; otherwise a new one."""
-    if _SAFE_ID.fullmatch(given):
-        return given
+    if _SAFE_ID.fullmatch(request_id):
+        return request_id
     # The id only distinguishes requests and is no secret, so it need not be cryptographically secure.
     return f"{random.getrandbits(128):032x}"
 
@@ -153,7 +153,7 @@ def make_record(line: RequestLine) -> RequestRecord:
 
 def _handlers() -> Iterator[logging.Handler]:
     """Yield the handlers that `logger.info` would call."""
-    found: logging.Logger | None = logger
-    while found is not None:
-        yield from (handler for handler in found.handlers if handler.level <= logging.INFO)
-        found = found.parent if found.propagate else None
+    current: logging.Logger | None = logger
+    while current is not None:
+        yield from (handler for handler in current.handlers if handler.level <= logging.INFO)
+        current = current.parent if current.propagate else None

@@ -217,7 +217,7 @@ class RecordViewSet(EditorViewSet):
         )
         page = RECORD_PAGING.read(request.query_params)
         self._depends_on(None)
-        unstored = [found for found in self.collection.list_unstored(by=self.caller) if filtered.holds(found)]
+        unstored = [agent for agent in self.collection.list_unstored(by=self.caller) if filtered.holds(agent)]
         return self.page_of(
             page,
             filtered.chosen,
@@ -312,17 +312,17 @@ class RecordViewSet(EditorViewSet):
         """Return whether code defines an agent with this id that the caller may read."""
         return self.collection.ownership.readable(resource_id, self.caller) is not None
 
-    def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
+    def _depends_on(self, resource_id: str | None, *more: Dependency) -> None:
         """Declare that the answer depends on a resource, or on all of the kind."""
         # Records contain whether the resource is a favorite of the caller.
-        self.depends_on((self.kind.slug, resource_id), *others, is_personal=True)
+        self.depends_on((self.kind.slug, resource_id), *more, is_personal=True)
 
     @property
     def _expected_etags(self) -> frozenset[str] | None:
         return expected_etags(self.request)
 
-    def _record(self, found: Resolved[Any]) -> Response:
-        record = make_record(self.collection, found, self.caller)
+    def _record(self, resolved: Resolved[Any]) -> Response:
+        record = make_record(self.collection, resolved, self.caller)
         return with_etag(self.request, self.dump(record), etag=record.etag)
 
     def _favorite_response(self, resource: VersionedResource, favorited: Favorited) -> Response:
@@ -343,9 +343,9 @@ class RecordViewSet(EditorViewSet):
         record.warnings = saved.warnings
         return with_etag(self.request, self.dump(record), etag=record.etag, **response)
 
-    def _respond_created(self, made: Resolved[Any]) -> Response:
-        headers = {"Location": self._locate(made.resource)}
-        return self._respond(made, is_new=True, status=201, headers=headers)
+    def _respond_created(self, resolved: Resolved[Any]) -> Response:
+        headers = {"Location": self._locate(resolved.resource)}
+        return self._respond(resolved, is_new=True, status=201, headers=headers)
 
     def _locate(self, resource: VersionedResource) -> str:
         return addresses.location(f"stored/{self.kind.path}/{ids.encode(resource.pk)}")

@@ -18,8 +18,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from typing_extensions import TypeAliasType
 
-from versioning.api import parameters
+from versioning.api import idempotency, parameters
 from versioning.api.base import EditorViewSet
+from versioning.api.idempotency import StreamRecord
 from versioning.api.limits import waits_for_models
 from versioning.api.schemas import Json, NotEmpty, NoticeAnswer, RequestSchema, ResponseSchema, SerializedBy
 from versioning.conf import get_framework
@@ -296,9 +297,10 @@ class RunViewSet(EditorViewSet):
         if isinstance(request._request, ASGIRequest):  # noqa: SLF001  the interface decides, not the caller
             events = framework.astream(id, heartbeat=HEARTBEAT, **call)
             async_to_sync(_raise_call_errors)(events)
-            content: Any = _async_frames(events)
+            content: Any = _async_frames(events, idempotency.record_stream(request, end=DONE))
         else:
-            content = _frames(framework.stream(id, heartbeat=HEARTBEAT, **call))
+            started = framework.stream(id, heartbeat=HEARTBEAT, **call)
+            content = _frames(started, idempotency.record_stream(request, end=DONE))
         # Everything needed from the database has been read; a stream must not hold a connection of the
         # pool.
         storage.give_back()
@@ -308,11 +310,11 @@ class RunViewSet(EditorViewSet):
     def _call(self, request: Request) -> dict[str, Any]:
         body = Run.read(request)
         values = body.get("requestContext") or parameters.context(request.query_params)
-        given = {name for name in parameters.SELECTOR_NAMES if name in request.query_params}
+        selector_names = {name for name in parameters.SELECTOR_NAMES if name in request.query_params}
         return {
             "messages": body["messages"],
             "default": PUBLISHED,
-            "selector": parameters.selector(request.query_params) if given else None,
+            "selector": parameters.selector(request.query_params) if selector_names else None,
             "versions": body.get("versions"),
             "request_context": RequestContext.of(values, by=self.caller),
             "max_steps": body.get("maxSteps"),
@@ -333,19 +335,35 @@ async def _raise_call_errors(events: EventStream[Any]) -> None:
     await events
 
 
-def _frames(events: Any) -> Iterator[bytes]:
+def _frames(events: Any, record: StreamRecord | None) -> Iterator[bytes]:
     try:
         for event in events:
-            yield frame(event)
+            yield _recorded(event, record)
         yield DONE
+        if record is not None:
+            record.complete()
     finally:
         events.close()
+        if record is not None:
+            record.end()
 
 
-async def _async_frames(events: EventStream[Any]) -> AsyncIterator[bytes]:
+async def _async_frames(events: EventStream[Any], record: StreamRecord | None) -> AsyncIterator[bytes]:
     try:
         async for event in events:
-            yield frame(event)
+            yield _recorded(event, record)
         yield DONE
+        if record is not None:
+            record.complete()
     finally:
         await events.aclose()
+        if record is not None:
+            record.end()
+
+
+def _recorded(event: dict[str, Any] | None, record: StreamRecord | None) -> bytes:
+    """Return the frame of an event, and add it to the record; comments are not repeated."""
+    content = frame(event)
+    if record is not None and event is not None:
+        record.add(content, is_failure=event["type"] == "error")
+    return content

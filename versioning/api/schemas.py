@@ -224,9 +224,9 @@ def _plan(schema: type[ResponseSchema]) -> tuple[list[_Member], Function | None]
     members = []
     for name, field in schema.model_fields.items():
         if name not in snapshot_fields:
-            sources = [found.get for found in field.metadata if isinstance(found, Source)]
+            sources = [marker.get for marker in field.metadata if isinstance(marker, Source)]
             get = sources[0] if sources else attrgetter(name)
-            serializers = [found.serialize for found in field.metadata if isinstance(found, SerializedBy)]
+            serializers = [marker.serialize for marker in field.metadata if isinstance(marker, SerializedBy)]
             serialize = serializers[0] if serializers else _find_serializer(field.annotation)
             members.append(_Member(str(field.alias), get, serialize, not field.is_required()))
     return members, attrgetter(schema.snapshot_source) if schema.snapshot_source else None
@@ -235,7 +235,7 @@ def _plan(schema: type[ResponseSchema]) -> tuple[list[_Member], Function | None]
 def _find_serializer(annotation: Any) -> Function | None:
     if isinstance(annotation, type) and issubclass(annotation, ResponseSchema):
         return annotation.dump
-    inner = [found for found in map(_find_serializer, get_args(annotation)) if found is not None]
+    inner = [dump for dump in map(_find_serializer, get_args(annotation)) if dump is not None]
     if not inner:
         return None
     [serialize] = inner
@@ -474,8 +474,8 @@ def _digest(text: str) -> str:
 
 def is_known(if_none_match: str, etag: str) -> bool:
     """Return whether `If-None-Match` names the entity tag of an answer, which has no quotes here."""
-    known = etags_in(if_none_match) if if_none_match else ()
-    return f'"{etag}"' in known or known == ["*"]
+    etags = etags_in(if_none_match) if if_none_match else ()
+    return f'"{etag}"' in etags or etags == ["*"]
 
 
 def etags_in(header: str) -> list[str]:

@@ -37,13 +37,13 @@ LABEL = "(?P<name>(?s:.+))"
 
 
 def make_view(kind: ResourceKind) -> type[ResourceViewSet]:
-    one, several = kind.stored_names
+    singular, plural = kind.stored_names
     default = OverridableViewSet if kind.in_code else ResourceViewSet
     base: type[ResourceViewSet] = import_string(kind.views) if kind.views else default
     members = {
-        "__doc__": f"{several.capitalize()}.",
-        "job": f"Edit {several.removeprefix('stored ')}",
-        "subject": one,
+        "__doc__": f"{plural.capitalize()}.",
+        "job": f"Edit {plural.removeprefix('stored ')}",
+        "subject": singular,
         "kind": kind,
         "filters": filters_for(kind),
         "requests": {**request_schemas(kind), **base.own_requests},

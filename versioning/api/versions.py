@@ -87,7 +87,7 @@ class VersionRecord(ResponseSchema):
     read_only: Annotated[bool, Source("version.read_only")]
     bypassed_by: Annotated[
         str | None,
-        Source(lambda shown: shown.version.bypassed_by or None),
+        Source(lambda view: view.version.bypassed_by or None),
         Field(description="The admin who published it without the required approvals."),
     ]
     state: VersionState
@@ -169,7 +169,7 @@ def request_schemas(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
     name, a_kind = kind.schema_name, kind.with_article
     schema, visibility = kind.schema, (resources.HasVisibility,) if kind.has_visibility else ()
     exported = f"The fields of {a_kind} to write into a file; others are omitted."
-    found = {
+    schemas = {
         "create": _schema(
             f"{name}Create", f"A new {kind.singular}.", schema.whole, resources.Created, *visibility
         ),
@@ -188,12 +188,12 @@ def request_schemas(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
         fields = _nothing_required(schema)
         proposed = "The body of a change request: the fields to propose, and why."
         created, saved = f"A new override of {a_kind} that code defines.", "An edit of an override."
-        found |= {
+        schemas |= {
             "override_create": _schema("OverrideCreate", created, fields, resources.Created, *visibility),
             "override_update": _schema("OverrideUpdate", saved, fields, resources.Saved, *visibility),
             "change_request": _schema("ChangeRequest", proposed, Proposal, schema.edit),
         }
-    return found
+    return schemas
 
 
 def response_schemas(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
@@ -251,8 +251,8 @@ def _nothing_required(schema: ConfigSchema) -> type[Shape]:
     types = get_type_hints(schema.whole, include_extras=True)
     required = (name for name, field in schema.whole.model_fields.items() if field.is_required())
     optional: Any = {name: (types[name] | None, None) for name in required}
-    made: type[Shape] = _schema("Optional", "The fields; none is required.", schema.edit, **optional)
-    return made
+    edit_schema: type[Shape] = _schema("Optional", "The fields; none is required.", schema.edit, **optional)
+    return edit_schema
 
 
 VERSION_PAGING = Paging(
@@ -320,13 +320,13 @@ class ResourceViewSet(RecordViewSet):
     def version(self, request: Request, id: str, version: str) -> Response:
         """Read one version."""
         self._depends_on(id)
-        found = self.collection.version(id, version, by=self.caller)
-        return with_etag(request, self.dump(*make_version_views(found.resource, [found.version])))
+        resolved = self.collection.version(id, version, by=self.caller)
+        return with_etag(request, self.dump(*make_version_views(resolved.resource, [resolved.version])))
 
     def compare(self, request: Request, id: str) -> Response:
         """Show the fields in which two versions differ."""
-        given = request.query_params
-        before, after, diffs = self.collection.compare(id, given["from"], given["to"], by=self.caller)
+        query = request.query_params
+        before, after, diffs = self.collection.compare(id, query["from"], query["to"], by=self.caller)
         versions = make_version_views(before.resource, [before.version, after.version])
         return Response(self.dump(Compared(diffs, *versions)))
 
@@ -380,9 +380,9 @@ class ResourceViewSet(RecordViewSet):
         self.collection.unlabel(id, name, by=self.caller, expect=self._expected_etags)
         return Response(self.dump(f"The label {name!r} is removed."))
 
-    def _made_version(self, made: Resolved[Any]) -> Response:
-        headers = {"Location": f"{self._locate(made.resource)}/versions/{made.version.version_id}"}
-        [version] = make_version_views(made.resource, [made.version])
+    def _made_version(self, resolved: Resolved[Any]) -> Response:
+        headers = {"Location": f"{self._locate(resolved.resource)}/versions/{resolved.version.version_id}"}
+        [version] = make_version_views(resolved.resource, [resolved.version])
         return with_etag(self.request, self.dump(version), status=201, headers=headers)
 
 

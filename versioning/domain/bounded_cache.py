@@ -30,11 +30,11 @@ class BoundedCache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         with self._lock:
-            held = self._values.get(key)
-            if held is None:
+            entry = self._values.get(key)
+            if entry is None:
                 return None
             self._values.move_to_end(key)
-            return held[0]
+            return entry[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
         """Store a value of `weight` bytes, replacing a previous one, unless it exceeds the cache."""

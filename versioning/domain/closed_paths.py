@@ -53,7 +53,7 @@ class _Search:
         self._knows_const = "draft-04" not in dialect
         self._steps = MAX_STEPS
         self._seconds = _SECONDS
-        self._found: dict[tuple[int, tuple[str, ...]], bool] = {}
+        self._results: dict[tuple[int, tuple[str, ...]], bool] = {}
 
     def closes(self, schema: Any, segments: tuple[str, ...]) -> bool:
         """Return whether no value that the schema accepts has a value at the path; nothing is below `[]`."""
@@ -62,13 +62,13 @@ class _Search:
         if not isinstance(schema, Mapping):
             return False
         key = (id(schema), segments)
-        if key not in self._found:
+        if key not in self._results:
             self._steps -= 1
             if self._steps < 0:
                 raise _OutOfSteps
-            self._found[key] = False  # a schema that refers to itself closes nothing by that
-            self._found[key] = self._any_keyword_closes(schema, segments)
-        return self._found[key]
+            self._results[key] = False  # a schema that refers to itself closes nothing by that
+            self._results[key] = self._any_keyword_closes(schema, segments)
+        return self._results[key]
 
     def _any_keyword_closes(self, schema: Mapping[str, Any], segments: tuple[str, ...]) -> bool:
         reference = schema.get("$ref")
@@ -111,7 +111,7 @@ class _Search:
         for pattern, is_match in matches.items():
             if is_match:
                 yield patterns[pattern]
-        is_additional = name not in properties and all(found is False for found in matches.values())
+        is_additional = name not in properties and all(match is False for match in matches.values())
         if is_additional and "additionalProperties" in schema:
             yield schema["additionalProperties"]
 
@@ -139,11 +139,11 @@ class _Search:
 
     def _matches(self, pattern: str, name: str) -> bool | None:
         began = time.thread_time()
-        found = matches_within(self._seconds, pattern, name)
+        is_match = matches_within(self._seconds, pattern, name)
         self._seconds -= time.thread_time() - began
         if self._seconds <= 0:
             raise _OutOfSteps
-        return found
+        return is_match
 
     def _target(self, reference: str) -> Any:
         """Return the schema at a JSON pointer within this schema; True, which closes nothing, for others."""
@@ -155,16 +155,16 @@ class _Search:
             return True
         if reference != "#" and (not reference.startswith("#/") or "%" in reference):
             return True
-        found: Any = self._root
+        target: Any = self._root
         for token in reference[1:].split("/")[1:]:
             name = token.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, Mapping) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and _INDEX.fullmatch(name) and int(name) < len(found):
-                found = found[int(name)]
+            if isinstance(target, Mapping) and name in target:
+                target = target[name]
+            elif isinstance(target, list) and _INDEX.fullmatch(name) and int(name) < len(target):
+                target = target[int(name)]
             else:
                 return True
-        return found
+        return target
 
     def _values_close(self, schema: Mapping[str, Any], segments: tuple[str, ...]) -> bool:
         """Return whether the only values that `const` or `enum` allow have nothing at the path."""
@@ -180,12 +180,12 @@ class _Search:
         pending = [inner for _place, inner in subschemas(self._root)]
         target = self._at(self._root.get("$ref"))
         pending += [target] if isinstance(target, Mapping) else []
-        seen = {id(self._root)}
+        visited = {id(self._root)}
         while pending:
             schema = pending.pop()
-            if id(schema) in seen:
+            if id(schema) in visited:
                 continue
-            seen.add(id(schema))
+            visited.add(id(schema))
             if isinstance(schema.get("$id"), str) or isinstance(schema.get("id"), str):
                 return True
             target = self._at(schema.get("$ref"))

@@ -278,9 +278,9 @@ def _issue(error: ErrorDetails) -> Issue:
     values = error.get("ctx", {})
     if "expected" in values:  # pydantic lists values as "'a', 'b' or 'c'", which is English
         values = {**values, "expected": values["expected"].replace("' or '", "', '")}
-    known = _MESSAGES.get(error["type"])
+    message = _MESSAGES.get(error["type"])
     own = values.get("reason", error["msg"])
-    return Issue(".".join(path) or "body", own if known is None else Message(known.template, **values))
+    return Issue(".".join(path) or "body", own if message is None else Message(message.template, **values))
 
 
 # The parameters of the templates are pydantic's.

@@ -63,11 +63,11 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
         if keyword in _ONE and isinstance(value, Mapping):
             yield keyword, value
         elif keyword in _LISTED and isinstance(value, list):
-            found = ((f"{keyword}.{index}", part) for index, part in enumerate(value))
-            yield from ((place, part) for place, part in found if isinstance(part, Mapping))
+            indexed = ((f"{keyword}.{index}", part) for index, part in enumerate(value))
+            yield from ((place, part) for place, part in indexed if isinstance(part, Mapping))
         elif keyword in _NAMED and isinstance(value, Mapping):
-            named = ((f"{keyword}.{name}", part) for name, part in value.items())
-            yield from ((place, part) for place, part in named if isinstance(part, Mapping))
+            members = ((f"{keyword}.{name}", part) for name, part in value.items())
+            yield from ((place, part) for place, part in members if isinstance(part, Mapping))
 
 
 MAX_UNEVALUATED: Final = 1000
@@ -93,10 +93,10 @@ def time_for(seconds: float) -> Iterator[None]:
 
 def time_left() -> float:
     """Return the remaining seconds; raises `TooSlow` if there are none."""
-    left = _deadline.get() - time.thread_time()
-    if left <= 0:
+    seconds = _deadline.get() - time.thread_time()
+    if seconds <= 0:
         raise TooSlow
-    return left
+    return seconds
 
 
 def make_validator(dialect: Any, schema: Mapping[str, Any]) -> Any:
@@ -170,9 +170,9 @@ def _pattern_properties(validator: Any, by_pattern: Any, instance: Any, schema: 
 def _additional_properties(validator: Any, inner: Any, instance: Any, schema: Any) -> Iterator[Any]:
     if not validator.is_type(instance, "object"):
         return
-    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     for name, value in sorted(instance.items(), key=itemgetter(0)):
-        if name in known or any(_matches(pattern, name) for pattern in patterns):
+        if name in properties or any(_matches(pattern, name) for pattern in patterns):
             continue
         yield from _member(validator, value, inner, name)
 
@@ -186,14 +186,14 @@ def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Iterato
 
 def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if is_wanted and validator.is_type(instance, "array"):
-        found: set[str] = set()
+        item_texts: set[str] = set()
         for index, item in enumerate(instance):
             time_left()
             text = canonical.comparable(item)
-            if text in found:
+            if text in item_texts:
                 yield ValidationError(Message("is already in the list"), path=[index])
                 return
-            found.add(text)
+            item_texts.add(text)
 
 
 def _multiple_of(validator: Any, divisor: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -341,11 +341,11 @@ def _problem(text: str, *, is_stored: bool) -> Issue | None:
         return Issue(SCHEMA_FIELD, Message("must not be larger than {limit} KiB", limit=MAX_SCHEMA // 1024))
     digest = hashlib.sha256(text.encode()).hexdigest()
     key = digest, is_stored
-    known = _problems.get(key)
-    if known is None:
-        known = (_find_problem(json.loads(text), is_stored=is_stored),)
-        _problems.put(key, known, _PROBLEM_BYTES)
-    return known[0]
+    cached = _problems.get(key)
+    if cached is None:
+        cached = (_find_problem(json.loads(text), is_stored=is_stored),)
+        _problems.put(key, cached, _PROBLEM_BYTES)
+    return cached[0]
 
 
 def _find_problem(schema: dict[str, Any], *, is_stored: bool) -> Issue | None:
@@ -388,13 +388,13 @@ def _unsafe(schema: Mapping[str, Any], validator: Any, *, is_stored: bool) -> Is
     The target of a reference is checked as a schema, wherever it is in the document.
     """
     pending: list[tuple[Mapping[str, Any], str]] = [(schema, SCHEMA_FIELD)]
-    seen: set[int] = set()
+    visited: set[int] = set()
     keywords: set[str] = set()
     while pending:
         part, place = pending.pop()
-        if id(part) in seen:
+        if id(part) in visited:
             continue
-        seen.add(id(part))
+        visited.add(id(part))
         keywords.update(part)
         for name, value in part.items():
             reason = _unsafe_member(name, value, is_root=part is schema, is_stored=is_stored)
@@ -412,10 +412,10 @@ def _unsafe(schema: Mapping[str, Any], validator: Any, *, is_stored: bool) -> Is
 def _unsafe_member(name: str, value: Any, *, is_root: bool, is_stored: bool) -> str | None:
     if name == "$schema" and isinstance(value, str) and not is_root:
         return Message("is allowed only at the top level")
-    found = [value] if name == "pattern" and isinstance(value, str) else []
+    expressions = [value] if name == "pattern" and isinstance(value, str) else []
     if name == "patternProperties" and isinstance(value, dict):
-        found = list(value)
-    for pattern in found:
+        expressions = list(value)
+    for pattern in expressions:
         time_left()
         if len(pattern) > MAX_PATTERN:
             return Message("must not be longer than {limit} characters", limit=MAX_PATTERN)

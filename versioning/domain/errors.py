@@ -45,10 +45,10 @@ class Usernames(str):
     names: tuple[str, ...]
 
     def __new__(cls, names: Iterable[str]) -> Self:
-        given = tuple(names)
-        made = super().__new__(cls, ", ".join(given))
-        made.names = given
-        return made
+        all_names = tuple(names)
+        text = super().__new__(cls, ", ".join(all_names))
+        text.names = all_names
+        return text
 
 
 class Quoted(str):
@@ -59,10 +59,10 @@ class Quoted(str):
     names: tuple[str, ...]
 
     def __new__(cls, names: Iterable[str]) -> Self:
-        given = tuple(names)
-        made = super().__new__(cls, ", ".join(map(repr, given)))
-        made.names = given
-        return made
+        all_names = tuple(names)
+        text = super().__new__(cls, ", ".join(map(repr, all_names)))
+        text.names = all_names
+        return text
 
 
 class ResourceId(str):
@@ -74,9 +74,9 @@ class ResourceId(str):
     """The slug of its kind."""
 
     def __new__(cls, slug: str, resource_id: str) -> Self:
-        made = super().__new__(cls, resource_id)
-        made.slug = slug
-        return made
+        text = super().__new__(cls, resource_id)
+        text.slug = slug
+        return text
 
 
 class WorkspaceId(str):

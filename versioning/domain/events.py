@@ -182,14 +182,14 @@ def matching(patterns: Iterable[str]) -> set[str]:
 
     Raises `Invalid` for a pattern that matches nothing.
     """
-    found: set[str] = set()
+    matches: set[str] = set()
     for pattern in patterns:
         group = pattern.removesuffix(ALL_OF) if pattern.endswith(ALL_OF) else None
-        named = {known for known in types() if known == pattern or known.rpartition(".")[0] == group}
-        if not named:
+        event_types = {name for name in types() if name == pattern or name.rpartition(".")[0] == group}
+        if not event_types:
             raise Invalid.field("type", Message("{type!r} is not a type of event", type=pattern))
-        found |= named
-    return found
+        matches |= event_types
+    return matches
 
 
 for _subject, _audience, _names in (

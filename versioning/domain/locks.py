@@ -60,11 +60,11 @@ class LockBroken(VersioningError):
         self.agents, self.prompt_blocks = sorted(set(agents)), sorted(set(prompt_blocks))
         self.leading_to = leading_to
         """The sub-agents of the broken part, which the request may need as well."""
-        found = [f"the agent {agent!r}" for agent in self.agents]
-        found += [f"the prompt block {prompt_block!r}" for prompt_block in self.prompt_blocks]
+        names = [f"the agent {agent!r}" for agent in self.agents]
+        names += [f"the prompt block {prompt_block!r}" for prompt_block in self.prompt_blocks]
         super().__init__(
             Message(
-                "The lock no longer holds: {names} cannot be resolved as it says.", names=", ".join(found)
+                "The lock no longer holds: {names} cannot be resolved as it says.", names=", ".join(names)
             )
         )
 
@@ -126,14 +126,14 @@ class Terms:
         return {name: value for name, value in members.items() if value}
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Terms:
+    def from_dict(cls, data: Mapping[str, Any]) -> Terms:
         """Return the terms for their JSON form, whose signature has been verified."""
         return cls(
-            draft_agents=frozenset(given.get("draftAgents", ())),
-            draft_blocks=frozenset(given.get("draftBlocks", ())),
-            own_agents=_references(given.get("ownAgents", {})),
-            without_agents=_references(given.get("withoutAgents", {})),
-            without_blocks=_references(given.get("withoutBlocks", {})),
+            draft_agents=frozenset(data.get("draftAgents", ())),
+            draft_blocks=frozenset(data.get("draftBlocks", ())),
+            own_agents=_references(data.get("ownAgents", {})),
+            without_agents=_references(data.get("withoutAgents", {})),
+            without_blocks=_references(data.get("withoutBlocks", {})),
         )
 
     def runs_as_part(self, agent_id: str, sub_agent_id: str) -> bool:
@@ -157,15 +157,15 @@ class Lock:
         terms = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
         return {**content, "digest": digest, "signature": f"{terms}.{_mac(key, digest, terms)}"}
 
-    def sub_agents(self, agent_id: str, named: Collection[str]) -> list[str]:
+    def sub_agents(self, agent_id: str, ids: Collection[str]) -> list[str]:
         """Return those of the named sub-agents that were available to the agent."""
         without = self.terms.without_agents.get(agent_id, frozenset())
-        return [one for one in named if one in self.agents and one not in without]
+        return [sub_agent for sub_agent in ids if sub_agent in self.agents and sub_agent not in without]
 
-    def blocks(self, agent_id: str, named: Collection[str]) -> list[str]:
+    def blocks(self, agent_id: str, ids: Collection[str]) -> list[str]:
         """Return those of the named prompt blocks that the agent shows."""
         without = self.terms.without_blocks.get(agent_id, frozenset())
-        return [block_id for block_id in named if block_id in self.prompt_blocks and block_id not in without]
+        return [block_id for block_id in ids if block_id in self.prompt_blocks and block_id not in without]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +226,7 @@ def _mac(key: bytes, digest: str, terms: str) -> str:
 def _pins(value: Any, place: str) -> Pins:
     if not isinstance(value, Mapping) or len(value) > MAX_ENTRIES:
         raise LockInvalid.at(place)
-    return MappingProxyType({str(resource_id): _pin(given, place) for resource_id, given in value.items()})
+    return MappingProxyType({str(resource_id): _pin(pin, place) for resource_id, pin in value.items()})
 
 
 def _pin(value: Any, place: str) -> Pin:
@@ -242,5 +242,5 @@ def _list_references(references: References) -> dict[str, list[str]]:
     return {kind: sorted(targets) for kind, targets in references.items() if targets}
 
 
-def _references(given: Mapping[str, Iterable[str]]) -> References:
-    return {kind: frozenset(targets) for kind, targets in given.items()}
+def _references(data: Mapping[str, Iterable[str]]) -> References:
+    return {kind: frozenset(targets) for kind, targets in data.items()}

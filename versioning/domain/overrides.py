@@ -119,8 +119,8 @@ def code_config(agent: CodeAgent) -> Config:
 
 def apply_override(agent: CodeAgent, override: Config) -> Config:
     """Return the fields of an override that apply, within the limits of the code."""
-    named = (field for field in APPLIED_FIELDS if field in override)
-    allowed = {field: _limit_value(agent, field, override[field]) for field in named}
+    fields = (field for field in APPLIED_FIELDS if field in override)
+    allowed = {field: _limit_value(agent, field, override[field]) for field in fields}
     return {field: value for field, value in allowed.items() if value is not None}
 
 

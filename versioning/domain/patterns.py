@@ -66,16 +66,16 @@ def explain_error(error: re2.error) -> str:
 
 def compile_pattern(pattern: str) -> Any:
     """Return a pattern that takes linear time; raises `PatternRefused`."""
-    known = _compiled.get(pattern)
-    if known is not None:
-        return known
+    cached = _compiled.get(pattern)
+    if cached is not None:
+        return cached
     translated = _translate(pattern)
     for memory in MEMORY:
         options = re2.Options()
         options.max_mem = memory
         options.log_errors = False
         try:
-            found = re2.compile(translated, options)
+            compiled = re2.compile(translated, options)
         except re2.error as error:
             reason = explain_error(error)
             if "too large" in reason and memory != MEMORY[-1]:
@@ -83,8 +83,8 @@ def compile_pattern(pattern: str) -> Any:
             message = Message("is not a regular expression that takes linear time: {reason}", reason=reason)
             raise PatternRefused(message) from None
         break
-    _compiled.put(pattern, found, memory)
-    return found
+    _compiled.put(pattern, compiled, memory)
+    return compiled
 
 
 def refuse_unusable(pattern: str) -> None:

@@ -43,12 +43,12 @@ def read_object(value: str | Mapping[str, Any], *, example: str) -> Mapping[str,
 
 
 def _without_duplicates(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for name, value in members:
-        if name in found:
+        if name in by_name:
             raise ValueError(f"names {name!r} twice")
-        found[name] = value
-    return found
+        by_name[name] = value
+    return by_name
 
 
 # The extra of the agent library → the package that it installs.
@@ -286,7 +286,7 @@ class ProviderCatalog:
         return configured.kind if configured is not None else None if name in self.own else name
 
     def all(self) -> list[ListedProvider]:
-        return [found for name in self.names if (found := self.describe(name)) is not None]
+        return [provider for name in self.names if (provider := self.describe(name)) is not None]
 
     def problem(self, name: str) -> Message | None:
         """Return why agents cannot run with the provider of this name; None if they can."""
@@ -332,7 +332,7 @@ def configured_providers(value: str | Mapping[str, Any]) -> Mapping[str, Configu
     Raises `ValueError` with a sentence for an invalid value.
     """
     example = '{"vllm-a": {"kind": "openai", "baseUrl": "http://127.0.0.1:8001/v1"}}'
-    return {name: _read_provider(name, given) for name, given in read_object(value, example=example).items()}
+    return {name: _read_provider(name, entry) for name, entry in read_object(value, example=example).items()}
 
 
 def _name_problem(name: object) -> str | None:
@@ -351,19 +351,19 @@ class _Given(Shape):
     key_variable: str = UNCHANGED
 
 
-def _read_provider(name: str, given: Any) -> ConfiguredProvider:
+def _read_provider(name: str, definition: Any) -> ConfiguredProvider:
     problem = _name_problem(name)
     if problem is not None:
         raise ValueError(f"has the provider {name!r}, whose name {problem}")
     try:
-        raise_for_issues(_Given, given)
+        raise_for_issues(_Given, definition)
     except Invalid as error:
         issues = (
             f"{name if issue.field == 'body' else f'{name}.{issue.field}'} {issue.message}"
             for issue in error.issues
         )
         raise ValueError(f"is not right: {'; '.join(issues)}") from None
-    kind, url, variable = given["kind"], given.get("baseUrl"), given.get("keyVariable")
+    kind, url, variable = definition["kind"], definition.get("baseUrl"), definition.get("keyVariable")
     problem = _kind_problem(kind, url)
     if problem is None and variable is not None and not _VARIABLE.fullmatch(variable):
         problem = "keyVariable must be the name of an environment variable, not the key itself"
@@ -376,10 +376,10 @@ def _kind_problem(kind: str, url: str | None) -> str | None:
     kinds = [name for name, provider in KNOWN_PROVIDERS.items() if provider.is_a_kind]
     if kind not in kinds:
         return f"kind must be one of {', '.join(kinds)}, not {kind!r}"
-    known = KNOWN_PROVIDERS[kind]
+    known_provider = KNOWN_PROVIDERS[kind]
     if url is None:
-        return None if known.has_default_url else f"the kind {kind} needs a baseUrl"
-    if not known.takes_url:
+        return None if known_provider.has_default_url else f"the kind {kind} needs a baseUrl"
+    if not known_provider.takes_url:
         return f"the kind {kind} takes no baseUrl"
     try:
         parts = urlsplit(url)
@@ -433,21 +433,21 @@ def own_prices(value: str | Mapping[str, Any]) -> Mapping[str, OwnPrice]:
     Raises `ValueError` with a sentence for an invalid value.
     """
     prices = read_object(value, example='{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}')
-    return {name: _price(name, given) for name, given in prices.items()}
+    return {name: _price(name, price) for name, price in prices.items()}
 
 
-def _price(name: object, given: Any) -> OwnPrice:
+def _price(name: object, price: Any) -> OwnPrice:
     provider, _, model = str(name).partition("/")
     if not provider or not model:
         raise ValueError(f"names the model {name!r}, which must be provider/model")
-    if not isinstance(given, Mapping) or given.keys() != _MEMBERS:
+    if not isinstance(price, Mapping) or price.keys() != _MEMBERS:
         raise ValueError(f"{name}: must be an object with input and output, and nothing else")
-    return OwnPrice(input=_amount(name, given["input"]), output=_amount(name, given["output"]))
+    return OwnPrice(input=_amount(name, price["input"]), output=_amount(name, price["output"]))
 
 
-def _amount(name: object, given: Any) -> Decimal:
+def _amount(name: object, value: Any) -> Decimal:
     try:
-        amount = Decimal("NaN") if isinstance(given, bool) else Decimal(str(given))
+        amount = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
     except InvalidOperation:
         amount = Decimal("NaN")
     if not amount.is_finite() or not 0 <= amount <= _HIGHEST:
@@ -457,9 +457,9 @@ def _amount(name: object, given: Any) -> Decimal:
     return amount
 
 
-def plus(one: Decimal | None, other: Decimal | None) -> Decimal | None:
+def plus(cost: Decimal | None, other: Decimal | None) -> Decimal | None:
     """Return the sum of two costs; None, because unknown, if one of them is."""
-    return None if one is None or other is None else one + other
+    return None if cost is None or other is None else cost + other
 
 
 def in_billionths(cost: Decimal | None) -> int:

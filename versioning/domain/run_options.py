@@ -57,14 +57,14 @@ def is_count(value: Any) -> bool:
 
 
 def usable_settings(
-    given: Any, known: Mapping[str, tuple[str, tuple[type, ...]]] = SETTINGS
+    settings: Any, known: Mapping[str, tuple[str, tuple[type, ...]]] = SETTINGS
 ) -> dict[str, Any]:
     """Return the settings that a run can use, by the agent library's names; others are omitted."""
-    if not isinstance(given, Mapping):
+    if not isinstance(settings, Mapping):
         return {}
     return {
         known[name][0]: value
-        for name, value in given.items()
+        for name, value in settings.items()
         if value is not None and setting_problem(name, value, known) is None
     }
 

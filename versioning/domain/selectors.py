@@ -50,24 +50,24 @@ class Selector:
     overlay: OverlayName | None = None
 
     @classmethod
-    def parse(cls, given: Mapping[str, str]) -> Selector:
+    def parse(cls, members: Mapping[str, str]) -> Selector:
         """Return the selector for the members `status`, `versionId` and `label`, and those of applications.
 
         The default is the published version. Raises `Invalid` for more than one, and for an unknown status.
         """
-        named = {key: given[key] for key in keys() if key in given}
-        if len(named) > 1:
+        selected = {key: members[key] for key in keys() if key in members}
+        if len(selected) > 1:
             message = Message("give only one of {members}", members=_list_keys())
-            raise Invalid([Issue(key, message) for key in named])
-        if "status" in named and named["status"] not in set(Status):
+            raise Invalid([Issue(key, message) for key in selected])
+        if "status" in selected and selected["status"] not in set(Status):
             raise Invalid.field("status", "must be 'published' or 'draft'")
-        if "status" in named:
-            return cls(status=Status(named["status"]))
-        if "versionId" in named:
-            return cls(version_id=named["versionId"])
-        if "label" in named:
-            return cls(label=named["label"])
-        return next((cls(overlay=OverlayName(*pair)) for pair in named.items()), PUBLISHED)
+        if "status" in selected:
+            return cls(status=Status(selected["status"]))
+        if "versionId" in selected:
+            return cls(version_id=selected["versionId"])
+        if "label" in selected:
+            return cls(label=selected["label"])
+        return next((cls(overlay=OverlayName(*pair)) for pair in selected.items()), PUBLISHED)
 
     @classmethod
     def read(cls, value: Any, place: str) -> Selector:
@@ -203,7 +203,9 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
 
 
 def _merge_selectors(weakest_first: Iterable[Mapping[str, Selector]]) -> Mapping[str, Selector]:
-    return MappingProxyType({one_id: value for named in weakest_first for one_id, value in named.items()})
+    return MappingProxyType(
+        {resource_id: value for selectors in weakest_first for resource_id, value in selectors.items()}
+    )
 
 
 def _is_status(value: Any) -> bool:
@@ -213,14 +215,14 @@ def _is_status(value: Any) -> bool:
 def _read_selectors(
     value: Mapping[str, Any], member: str, place: str, issues: list[Issue]
 ) -> Mapping[str, Selector]:
-    named = value.get(member, {})
-    if not isinstance(named, Mapping):
+    selectors = value.get(member, {})
+    if not isinstance(selectors, Mapping):
         issues.append(Issue(f"{place}.{member}", "must be an object of selectors by id"))
         return {}
     return MappingProxyType(
         {
-            one_id: _read_selector(given, f"{place}.{member}.{one_id}", issues)
-            for one_id, given in named.items()
+            resource_id: _read_selector(selector, f"{place}.{member}.{resource_id}", issues)
+            for resource_id, selector in selectors.items()
         }
     )
 
@@ -246,9 +248,9 @@ def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
 def _selector_problem(value: Any) -> str | None:
     if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(keys()):
         return Message("must be an object with exactly one of {members}", members=_list_keys())
-    ((key, named),) = value.items()
+    ((key, content),) = value.items()
     if key == "status":
-        return None if _is_status(named) else Message("status must be 'published' or 'draft'")
-    if isinstance(named, str) and named:
+        return None if _is_status(content) else Message("status must be 'published' or 'draft'")
+    if isinstance(content, str) and content:
         return None
     return Message("{member} must be a text that is not empty", member=key)

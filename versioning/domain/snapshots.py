@@ -145,12 +145,12 @@ def restored_from(version: Snapshot) -> str:
 
     Empty for a version that is not a copy, and for a copy with its own message.
     """
-    found = _RESTORED_FROM.fullmatch(version.change_message)
-    if found is None or version.source != "database":
+    match = _RESTORED_FROM.fullmatch(version.change_message)
+    if match is None or version.source != "database":
         return ""
-    if found["number"]:
-        return Message("version {number}", number=found["number"])
-    return Message(found["other"])
+    if match["number"]:
+        return Message("version {number}", number=match["number"])
+    return Message(match["other"])
 
 
 def _title_of_unstored(version_id: str) -> str:

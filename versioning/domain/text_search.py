@@ -43,10 +43,10 @@ class _Folds(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         decomposed = unicodedata.normalize("NFKD", chr(code).casefold()).casefold()
-        kept = "".join(character for character in decomposed if ord(character) not in _ACCENTS)
+        unaccented = "".join(character for character in decomposed if ord(character) not in _ACCENTS)
         if len(self) >= _MAX_FOLDS:  # caches every character
             self.clear()
-        self[code] = unicodedata.normalize("NFC", kept)
+        self[code] = unicodedata.normalize("NFC", unaccented)
         return self[code]
 
 
@@ -70,7 +70,7 @@ def words(text: str) -> list[str]:
 
 def word_line(text: str) -> str:
     """Return the words of a text in one line, each between two spaces; one space if there are none."""
-    return f" {' '.join(found)} " if (found := words(text)) else " "
+    return f" {' '.join(tokens)} " if (tokens := words(text)) else " "
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class TextQuery:
     @cached_property
     def terms(self) -> tuple[Term, ...]:
         """The terms, without duplicates; none if only punctuation was typed."""
-        found = (_term(match) for match in _QUOTED_OR_NOT.finditer(self.typed))
-        return tuple(dict.fromkeys(term for term in found if term is not None))
+        terms = (_term(match) for match in _QUOTED_OR_NOT.finditer(self.typed))
+        return tuple(dict.fromkeys(term for term in terms if term is not None))
 
     @cached_property
     def line(self) -> str:
@@ -116,8 +116,8 @@ class TextQuery:
     @cached_property
     def pieces(self) -> tuple[str, ...]:
         """The parts between blanks and quotes, including punctuation, for a search inside words."""
-        found = (match[0] if match[1] is None else match[1] for match in _QUOTED_OR_NOT.finditer(self.typed))
-        return tuple(dict.fromkeys(part.strip() for part in found if part.strip()))
+        parts = (match[0] if match[1] is None else match[1] for match in _QUOTED_OR_NOT.finditer(self.typed))
+        return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
     def is_in(self, lines: Iterable[str]) -> bool:
         """Return whether lines of words contain all the terms, each of them in one line."""
@@ -131,11 +131,11 @@ def _term(match: re.Match[str]) -> Term | None:
     A quotation without an end is still being typed.
     """
     is_quoted = match[1] is not None
-    found = tuple(words(match[1] if is_quoted else match[0]))
-    if not found:
+    term_words = tuple(words(match[1] if is_quoted else match[0]))
+    if not term_words:
         return None
-    goes_on = match[2] == "" if is_quoted else len(found[-1]) > 1
-    return Term(found, begins=goes_on or len(found[-1]) == MAX_WORD)
+    goes_on = match[2] == "" if is_quoted else len(term_words[-1]) > 1
+    return Term(term_words, begins=goes_on or len(term_words[-1]) == MAX_WORD)
 
 
 LENGTH: Final = 200
@@ -180,8 +180,8 @@ def excerpt(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]
             best = _richest(sorted(hits, key=lambda hit: hit.start))
             begin = max(0, best.start - _BEFORE)
             end = max(begin + LENGTH, best.end)
-            shown = [hit for hit in hits if begin <= hit.start and hit.end <= end]
-            return _cut_pieces(text, begin, end, _apart(shown))
+            visible = [hit for hit in hits if begin <= hit.start and hit.end <= end]
+            return _cut_pieces(text, begin, end, _apart(visible))
     return None
 
 
@@ -234,11 +234,11 @@ def _pieces(text: str, hits: list[_Hit], start: int = 0) -> list[Piece]:
 
 def _apart(hits: list[_Hit]) -> list[_Hit]:
     """Return the hits in order, without those that begin inside another."""
-    found: list[_Hit] = []
+    separate: list[_Hit] = []
     for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
-        if not found or hit.start >= found[-1].end:
-            found.append(hit)
-    return found
+        if not separate or hit.start >= separate[-1].end:
+            separate.append(hit)
+    return separate
 
 
 def _patterns(query: TextQuery, *, inside: bool) -> list[regex.Pattern[str]]:
@@ -259,8 +259,8 @@ def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
         searched, ends = "".join(parts), list(accumulate(map(len, parts)))
         starts = [0, *accumulate(map(len, clusters))]
     for number, pattern in enumerate(patterns):
-        for found in pattern.finditer(searched):
-            start, end = found.span()
+        for match in pattern.finditer(searched):
+            start, end = match.span()
             if ends:
                 start, end = starts[bisect_right(ends, start)], starts[bisect_right(ends, end - 1) + 1]
             yield _Hit(start, end, number)

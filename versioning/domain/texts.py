@@ -141,7 +141,7 @@ def script_pattern() -> str:
     It also matches visible characters; invisible ones are in the group `run`.
     """
     whole = "|".join([*_VISIBLE, f"(?<run>{_INVISIBLE})"])
-    whole = re.sub(r"[^\x00-\x7F]", lambda one: f"\\U{ord(one[0]):08X}", whole)
+    whole = re.sub(r"[^\x00-\x7F]", lambda match: f"\\U{ord(match[0]):08X}", whole)
     return re.sub(r"\\U000?([0-9A-F]{5})", r"\\u{\1}", whole)
 
 

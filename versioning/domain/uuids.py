@@ -17,12 +17,12 @@ def parse_uuid(text: str) -> UUID:
     Any other text cannot identify a stored object.
     """
     try:
-        found = UUID(text)
+        parsed = UUID(text)
     except ValueError:
         raise NotFound from None
-    if str(found) != text:
+    if str(parsed) != text:
         raise NotFound
-    return found
+    return parsed
 
 
 def is_uuid(text: str) -> bool:

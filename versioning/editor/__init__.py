@@ -111,9 +111,9 @@ class Editor:
             return added
         for kind in KINDS:
             if kind.namespace == name:
-                made = make_collection(kind, self.code, self.agent)
-                setattr(self, name, made)
-                return made
+                collection = make_collection(kind, self.code, self.agent)
+                setattr(self, name, collection)
+                return collection
         app = capabilities.left_out(name)
         where = "" if app is None else f" It is of the application {app!r}: add that to INSTALLED_APPS."
         raise AttributeError(f"The editor has no attribute {name!r}.{where}", name=name, obj=self)
@@ -123,13 +123,13 @@ class Editor:
 
         Raises `LookupError` if no installed application declares the class.
         """
-        found: V = getattr(self, capabilities.name_of_verbs(verbs))
-        return found
+        instance: V = getattr(self, capabilities.name_of_verbs(verbs))
+        return instance
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:
         """Return the verbs of this kind."""
-        found: Collection[Any] = getattr(self, kind.namespace)
-        return found
+        collection: Collection[Any] = getattr(self, kind.namespace)
+        return collection
 
     # The interface that the runtime needs: `versioning.runtime.store.AgentStore`
 
@@ -172,16 +172,16 @@ class Editor:
                 blocks=blocks,
             )
 
-        asked = selector, identity, caller.rights
+        request_key = selector, identity, caller.rights
         if blocks:
             return make()
         if not values:
-            return self.cache.get_or_resolve(agent_id, asked, make)
+            return self.cache.get_or_resolve(agent_id, request_key, make)
 
         def make_parts() -> AgentParts:
             return self.agent.parts(agent_id, selector, context=values, by=caller, identity=identity)
 
-        return self.cache.parts(agent_id, asked, values, make_parts).evaluate(Evaluation.of(context))
+        return self.cache.parts(agent_id, request_key, values, make_parts).evaluate(Evaluation.of(context))
 
     def lock(
         self,
@@ -199,18 +199,18 @@ class Editor:
         signed.
         """
         key, caller = LockKey.load_key(), caller_of(by)
-        named, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))
+        agent_ids, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))
         lock = consistently(
             lambda: make_lock(
-                self.agent, self.prompt, named=named, blocks=blocks, selector=selector, by=caller
+                self.agent, self.prompt, named=agent_ids, blocks=blocks, selector=selector, by=caller
             ),
             lambda _: ((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
         )
         return lock.sign(key)
 
-    def open_lock(self, sent: SentLock) -> Lock:
+    def open_lock(self, sent_lock: SentLock) -> Lock:
         """Verify and return a lock; raises `LockInvalid` if this installation has not signed it."""
-        return sent.open(LockKey.load_key())
+        return sent_lock.open(LockKey.load_key())
 
     def serve_locked(
         self,

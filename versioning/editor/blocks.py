@@ -115,17 +115,17 @@ def _collect_texts(
     blocks: Sequence[Mapping[str, Any]], evaluation: Evaluation, *, drafts: bool, by: Who, field: str
 ) -> Texts:
     evaluation.field = field
-    wanted = {block["id"] for block in blocks if block["type"] == "prompt_block_ref"}
-    found = find_blocks(wanted, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by), evaluation)
-    return {block_id: block.text for block_id, block in found.items()}
+    block_ids = {block["id"] for block in blocks if block["type"] == "prompt_block_ref"}
+    by_id = find_blocks(block_ids, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by), evaluation)
+    return {block_id: block.text for block_id, block in by_id.items()}
 
 
 def require_drafts(resources: Resources[PromptBlock], block_ids: Iterable[str], *, by: Who) -> None:
     """Raise `NotFound` for a prompt block that the caller cannot read, `Forbidden` for the draft of one."""
-    by, wanted = caller_of(by), set(block_ids)
-    readable = list_readable(resources, by=by).filter(pk__in=wanted)
-    workspaces = dict(readable.values_list("pk", "workspace_id") if wanted else ())
-    if workspaces.keys() != wanted:
+    by, unique_ids = caller_of(by), set(block_ids)
+    readable = list_readable(resources, by=by).filter(pk__in=unique_ids)
+    workspaces = dict(readable.values_list("pk", "workspace_id") if unique_ids else ())
+    if workspaces.keys() != unique_ids:
         raise NotFound
     for workspace_id in workspaces.values():
         by.require(Right.READ_DRAFTS, workspace_id)
@@ -137,12 +137,12 @@ def context_notices(
     context: Mapping[str, Any] | None = None,
 ) -> list[Notice]:
     """Return the notices of the previewed blocks whose schemas refuse the context."""
-    shown = [report.version_id for report in reports if report.shown and report.version_id]
-    if not shown:
+    version_ids = [report.version_id for report in reports if report.shown and report.version_id]
+    if not version_ids:
         return []
     evaluation = Evaluation(context or {})
     versions = resources.model.version_model.objects
-    with_schema = versions.filter(contains(F("config_json"), Value(SCHEMA_FIELD)), pk__in=shown)
+    with_schema = versions.filter(contains(F("config_json"), Value(SCHEMA_FIELD)), pk__in=version_ids)
     return [
         replace(
             notice,
@@ -165,29 +165,29 @@ def configs_used_in(
     Each is the published version or, with `drafts`, the latest that the caller may read. Raises `Invalid` if
     they are too much to read.
     """
-    wanted = {target for _, target in referenced_blocks(config)}
+    block_ids = {target for _, target in referenced_blocks(config)}
     policy = Blocks.DRAFTS if drafts else Blocks.READABLE
-    found = find_blocks(wanted, policy, caller_of(by), Evaluation({})) if wanted else {}
-    return [dict(block.text.config) for block in found.values() if isinstance(block.text, BlockText)]
+    by_id = find_blocks(block_ids, policy, caller_of(by), Evaluation({})) if block_ids else {}
+    return [dict(block.text.config) for block in by_id.values() if isinstance(block.text, BlockText)]
 
 
 def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:
     """Return the prompt blocks that the instructions refer to, in order, without duplicates."""
     by = caller_of(by)
-    wanted = list(dict.fromkeys(target for _, target in referenced_blocks(config)))
-    rows = list_readable(resources, by=by).filter(pk__in=wanted).defer(*_TEXTS) if wanted else ()
-    found = {block.pk: block for block in rows}
-    return [_describe_use(found[block_id], by) for block_id in wanted if block_id in found]
+    block_ids = list(dict.fromkeys(target for _, target in referenced_blocks(config)))
+    rows = list_readable(resources, by=by).filter(pk__in=block_ids).defer(*_TEXTS) if block_ids else ()
+    by_id = {block.pk: block for block in rows}
+    return [_describe_use(by_id[block_id], by) for block_id in block_ids if block_id in by_id]
 
 
 def _describe_use(block: PromptBlock, by: Caller) -> UsedBlock:
     is_draft = block.has_draft and not block.is_taken_back
     shows_draft = is_draft and by.may(Right.READ_DRAFTS, block.workspace_id)
     live, draft = block.active_version, block.latest_version if shows_draft else None
-    named = draft or live
+    version = draft or live
     return UsedBlock(
         id=block.pk,
-        name=named.name if named else block.pk,
+        name=version.name if version else block.pk,
         live=live.number if live else None,
         draft=draft.number if draft else None,
     )

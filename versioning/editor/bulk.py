@@ -82,7 +82,7 @@ def change_chosen(
         raise Invalid.field("chosen", Message("must not have more than {limit} items", limit=MAX_CHOSEN))
     caller = caller_of(by)
     outcomes: dict[int, BulkOutcome] = {}
-    for place, choice in sorted(enumerate(choices), key=lambda one: one[1].kind.is_run):
+    for place, choice in sorted(enumerate(choices), key=lambda item: item[1].kind.is_run):
         outcomes[place] = _outcome(collection_of(choice.kind), choice, change, caller)
     return [outcomes[place] for place in range(len(choices))]
 
@@ -111,12 +111,12 @@ def _publish(collection: Collection[Any], choice: ChosenVersion, by: Caller) -> 
     # Without an ETag, use the one just read: any change from now on is refused, too.
     expect = {resource.etag if choice.etag is None else choice.etag}
     try:
-        done = collection.publish(choice.id, choice.version_id, by=by, expect=expect)
+        resolved = collection.publish(choice.id, choice.version_id, by=by, expect=expect)
     except EditConflict as conflict:
         if conflict.current["activeVersionId"] == choice.version_id:
             return None  # another person has just published it
         raise
-    return done.warnings
+    return resolved.warnings
 
 
 def _outcome(collection: Collection[Any], choice: ChosenVersion, change: Change, by: Caller) -> BulkOutcome:
@@ -185,8 +185,8 @@ def _label(
         raise Invalid.field("versionId", "has no live version")
     expect = None if choice.etag is None else {choice.etag}
     if expect is None or resource.etag in expect:
-        held = next((label for label in collection.labels(choice.id, by=by) if label.name == name), None)
-        if held is not None and held.version_id == version_id:
+        current = next((label for label in collection.labels(choice.id, by=by) if label.name == name), None)
+        if current is not None and current.version_id == version_id:
             return None
     collection.label(choice.id, name, version_id, by=by, expect=expect)
     return ()

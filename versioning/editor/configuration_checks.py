@@ -94,16 +94,16 @@ def unknown_placeholders(kind: ResourceKind, config: Config) -> Iterator[Notice]
     schema = config.get(SCHEMA_FIELD)
     if not isinstance(schema, Mapping) or not kind.has_preview:
         return
-    found: dict[tuple[str, str], None] = {}
+    occurrences: dict[tuple[str, str], None] = {}
     for field, text in _texts(kind, config):
         for path, _fallback in placeholders(text):
-            found[field, path] = None
-            if len(found) >= MAX_PLACEHOLDERS:
+            occurrences[field, path] = None
+            if len(occurrences) >= MAX_PLACEHOLDERS:
                 break
-    if not found:
+    if not occurrences:
         return
-    closed = set(closed_paths(schema, dict.fromkeys(path for _field, path in found)))
-    for field, path in found:
+    closed = set(closed_paths(schema, dict.fromkeys(path for _field, path in occurrences)))
+    for field, path in occurrences:
         if path in closed:
             message = Message(
                 "The context schema allows no value at {path!r}, so this placeholder is never filled in.",

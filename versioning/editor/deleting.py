@@ -36,12 +36,12 @@ def delete(
     `options` are the options of the gate's checks. With `if_unused`, raises `InUse` if a published agent
     refers to it. Also raises the errors of the checks.
     """
-    by, given = caller_of(by), gate.only_options(options)
+    by, gate_options = caller_of(by), gate.only_options(options)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as change:
         resource = change.resource
         if if_unused:
             _refuse_in_use(resources, resource_id, by)
-        gate.check_take_down(TakeDownRequest(resource=resource, caller=by, options=given))
+        gate.check_take_down(TakeDownRequest(resource=resource, caller=by, options=gate_options))
         change.record("deleted", target=change.target_of_readers(), previous=resource.active_id)
         Favorite.objects.filter(kind=resources.kind.slug, resource_id=resource.pk).delete()
         resources.backend.delete(resource)
@@ -147,9 +147,9 @@ def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> Non
     users = dependents(resources, resource_id, status=Status.PUBLISHED, by=by)
     everybody = dependents(resources, resource_id, status=Status.PUBLISHED, by=APPLICATION)
     if everybody.ids:
-        named = ", ".join(name for _, name in users.readable) or Message("agents that you may not read")
+        names = ", ".join(name for _, name in users.readable) or Message("agents that you may not read")
         raise InUse(
-            Message("In use by {names}.", names=named),
+            Message("In use by {names}.", names=names),
             dependents=[{"id": agent_id, "name": name} for agent_id, name in users.readable],
             hidden_count=users.hidden_count,
         )

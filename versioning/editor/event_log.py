@@ -52,9 +52,9 @@ class EventFilter(NamedTuple):
     @property
     def _equal(self) -> dict[str, str]:
         """The columns with their required values."""
-        wanted = self._asdict()
-        del wanted["types"]
-        return {name: value for name, value in wanted.items() if value is not None}
+        columns = self._asdict()
+        del columns["types"]
+        return {name: value for name, value in columns.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +95,11 @@ class EventLog:
         where: Q | None = None,
         fields: Collection[str] = (),
         by: Who = APPLICATION,
-        **wanted: Any,
+        **filters: Any,
     ) -> EventPage:
         """Return the events after a position, oldest first; without one, from the beginning.
 
-        With `before`, returns the events before that position, newest first. `wanted` are fields of
+        With `before`, returns the events before that position, newest first. `filters` are fields of
         `EventFilter`, and `where` is a further condition. Only these `fields` of the events are read, if any
         are named. Entries at the same position stay together, so a page may be longer than `limit`. Raises
         `CursorExpired` if entries after the position were pruned, `CursorAhead` if the log ends before it or
@@ -107,7 +107,7 @@ class EventLog:
         """
         if before is not None and after is not None:
             raise Invalid.field("before", "cannot be combined with after")
-        caller, only = caller_of(by), EventFilter(**wanted)
+        caller, only = caller_of(by), EventFilter(**filters)
         extent = events.extent()
         start = _start(extent, after, epoch)
         if start > extent.newest:
@@ -139,14 +139,14 @@ def _start(extent: Extent, after: int | Now | None, epoch: str | None) -> int:
 
 def _page(rows: QuerySet[Any], limit: int, *, end: int, epoch: str) -> EventPage:
     """Return a page of the rows; `end` is its `next` if there are no more."""
-    found = list(rows[: limit + 1])
-    if len(found) <= limit:
-        return EventPage(events=found, next=end, has_more=False, epoch=epoch)
-    last = found[limit - 1].position
-    if found[limit].position == last:
-        whole = [event for event in found if event.position != last] + list(rows.filter(position=last))
+    page_rows = list(rows[: limit + 1])
+    if len(page_rows) <= limit:
+        return EventPage(events=page_rows, next=end, has_more=False, epoch=epoch)
+    last = page_rows[limit - 1].position
+    if page_rows[limit].position == last:
+        whole = [event for event in page_rows if event.position != last] + list(rows.filter(position=last))
         beyond = rows[len(whole) : len(whole) + 1]
         if not beyond:
             return EventPage(events=whole, next=end, has_more=False, epoch=epoch)
         return EventPage(events=whole, next=last, has_more=True, epoch=epoch)
-    return EventPage(events=found[:limit], next=last, has_more=True, epoch=epoch)
+    return EventPage(events=page_rows[:limit], next=last, has_more=True, epoch=epoch)

@@ -78,10 +78,10 @@ class ExportImport:
     def _export_one(self, agent: CodeAgent, *, dry_run: bool, force: bool) -> ImportOutcome:
         published, current = self._find_published(agent), self.files.current(agent)
         stored = self.files.files.read(agent.id)
-        wanted = file_content(agent, published.config) if published else None
-        if wanted == (stored.content if stored else None):
+        published_content = file_content(agent, published.config) if published else None
+        if published_content == (stored.content if stored else None):
             return ImportOutcome.UNCHANGED
-        alike = current is not None and file_content(agent, current.config) == wanted
+        alike = current is not None and file_content(agent, current.config) == published_content
         if stored and not alike and not force:
             raise Refused("the file differs from the published version in the database")
         if not dry_run and published:
@@ -94,9 +94,9 @@ class ExportImport:
         published, current = self._find_published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
             raise Refused("the file does not contain a valid override; see the log")
-        held = file_content(agent, published.config) if published else None
-        wanted = file_content(agent, current.config) if current else None
-        if held == wanted:
+        published_content = file_content(agent, published.config) if published else None
+        current_content = file_content(agent, current.config) if current else None
+        if published_content == current_content:
             return ImportOutcome.UNCHANGED
         if not dry_run and current:
             fields = {field: current.config.get(field) for field in APPLIED_FIELDS}

@@ -20,16 +20,16 @@ def favorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R, 
     Raises `NotFound` if the caller cannot read the resource without a selector, and `Forbidden` for the
     application.
     """
-    return _mark(resources, resource_id, caller_of(by), wanted=True)
+    return _mark(resources, resource_id, caller_of(by), is_favorite=True)
 
 
 @retry_on_conflict
 def unfavorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R, Favorited]:
     """Remove the mark, if there is one; raises as `favorite` does."""
-    return _mark(resources, resource_id, caller_of(by), wanted=False)
+    return _mark(resources, resource_id, caller_of(by), is_favorite=False)
 
 
-def _mark(resources: Resources[R], resource_id: str, by: Caller, *, wanted: bool) -> tuple[R, Favorited]:
+def _mark(resources: Resources[R], resource_id: str, by: Caller, *, is_favorite: bool) -> tuple[R, Favorited]:
     # The lock prevents a mark from outliving a resource that is being deleted.
     with resources.backend.lock_resource(resource_id, by) as resource:
         if resource.gone:
@@ -38,7 +38,7 @@ def _mark(resources: Resources[R], resource_id: str, by: Caller, *, wanted: bool
             raise Forbidden("Only people have favorites.")
         events.acts(by)
         kind = resources.kind
-        if wanted:
+        if is_favorite:
             Favorite.objects.get_or_create(kind=kind.slug, resource_id=resource.pk, user_id=by.user_id)
         else:
             Favorite.objects.of(by.user_id, kind).filter(resource_id=resource.pk).delete()

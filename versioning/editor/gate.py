@@ -263,8 +263,8 @@ def options(*, for_take_down: bool = False) -> dict[str, Option]:
     """
     return {
         name: option
-        for one in _registered
-        for name, option in one.options.items()
+        for check in _registered
+        for name, option in check.options.items()
         if option.is_for_take_down or not for_take_down
     }
 
@@ -278,19 +278,19 @@ def with_reason(reason: str, refusals: Collection[str]) -> Options:
     }
 
 
-def split_options(named: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+def split_options(kwargs: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
     """Return the options among keyword arguments that are not None, and the other arguments."""
-    known = options()
-    given = {name: value for name, value in named.items() if name in known and value is not None}
-    return given, {name: value for name, value in named.items() if name not in known}
+    declared = options()
+    gate_options = {name: value for name, value in kwargs.items() if name in declared and value is not None}
+    return gate_options, {name: value for name, value in kwargs.items() if name not in declared}
 
 
-def only_options(named: Mapping[str, Any]) -> Options:
+def only_options(kwargs: Mapping[str, Any]) -> Options:
     """Return keyword arguments that are options; raises `TypeError` for any other, as Python does."""
-    given, others = split_options(named)
-    if others:
-        raise TypeError(f"got an unexpected keyword argument {next(iter(others))!r}")
-    return given
+    gate_options, unknown = split_options(kwargs)
+    if unknown:
+        raise TypeError(f"got an unexpected keyword argument {next(iter(unknown))!r}")
+    return gate_options
 
 
 def require_reason(request: GateRequest, option: str, *, member: str, refusal: str) -> None:
@@ -313,7 +313,7 @@ def reason_of(request: GateRequest, option: str) -> str:
 
 def drafts_by_default(workspace_id: str) -> bool:
     """Return whether new resources of a workspace are drafts unless the caller publishes them explicitly."""
-    return any(one.drafts_by_default and one.drafts_by_default(workspace_id) for one in _registered)
+    return any(check.drafts_by_default and check.drafts_by_default(workspace_id) for check in _registered)
 
 
 def refusal(request: GateRequest, code: Registry) -> VersioningError | None:
@@ -444,11 +444,11 @@ def _find_needed_checks(requests: Sequence[GateRequest]) -> Sequence[Check]:
 @lru_cache(maxsize=32)
 def _workspaces(needed_by: tuple[tuple[Callable[[], QuerySet[Any]], bool], ...]) -> ValuesByKeys:
     """Return the query for which of these rows each workspace has, built once."""
-    found = {
+    annotations = {
         f"has_{number}": Exists(rows() if anywhere else rows().filter(workspace=OuterRef("pk")))
         for number, (rows, anywhere) in enumerate(needed_by)
     }
-    return ValuesByKeys(Workspace.objects.order_by().annotate(**found).values_list(*found))
+    return ValuesByKeys(Workspace.objects.order_by().annotate(**annotations).values_list(*annotations))
 
 
 def _decide_blocks(requests: Sequence[PublishRequest]) -> list[Decision]:

@@ -86,11 +86,11 @@ class Invitations:
     def pending(self, workspace_id: str, *, by: Who = APPLICATION) -> list[PendingInvitation]:
         """Return the invitations to a workspace that are not accepted yet, by user name."""
         workspace = self._workspaces.find(workspace_id, by=by)
-        found = list(
+        invitations = list(
             workspace.invitations.pending().select_related("invited_by").order_by(ByName("username"), "pk")
         )
         acceptable = set(workspace.invitations.acceptable().values_list("pk", flat=True))
-        names = {invitation.username for invitation in found}
+        names = {invitation.username for invitation in invitations}
         accounts = names_with_accounts(names)
         return [
             PendingInvitation(
@@ -98,7 +98,7 @@ class Invitations:
                 has_account=invitation.username in accounts,
                 is_acceptable=invitation.pk in acceptable,
             )
-            for invitation in found
+            for invitation in invitations
         ]
 
     @retry_on_conflict
@@ -148,10 +148,10 @@ class Invitations:
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
             number = int(invitation_id) if _NUMBER.fullmatch(invitation_id) else 0
-            found = workspace.invitations.pending().select_for_update().filter(pk=number).first()
-            if found is None:
+            invitation = workspace.invitations.pending().select_for_update().filter(pk=number).first()
+            if invitation is None:
                 raise NotFound
-            withdraw(found, by)
+            withdraw(invitation, by)
 
     @retry_on_conflict
     def withdraw(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
@@ -164,8 +164,8 @@ class Invitations:
 
     def find(self, digest: str) -> Invitation:
         """Return the invitation whose secret has this digest; raises `NotFound` if it cannot be accepted."""
-        found = Invitation.objects.acceptable().filter(digest=digest)
-        invitation = found.select_related("workspace", "invited_by").first()
+        invitations = Invitation.objects.acceptable().filter(digest=digest)
+        invitation = invitations.select_related("workspace", "invited_by").first()
         if invitation is None:
             raise NotFound
         return invitation
@@ -190,18 +190,18 @@ class Invitations:
         """
         with self._accepting(digest) as invitation:
             name = invitation.username
-            taken = IdTaken(
+            name_taken = IdTaken(
                 Message(
                     "There is now an account with the user name {name}: sign in with it to accept.", name=name
                 )
             )
             if account(name) is not None:
-                raise taken
+                raise name_taken
             try:
                 with transaction.atomic():
                     user = new_account(checked_new_name(name), password)
             except IntegrityError:  # created by another request, through another invitation
-                raise taken from None
+                raise name_taken from None
             self._join(invitation, user, via)
             return user
 
@@ -239,7 +239,7 @@ class Invitations:
 
     def _pending(self, workspace: Workspace, username: str) -> Invitation:
         name = normalize_username(username)
-        found = workspace.invitations.pending().select_for_update().filter(username=name or "").first()
-        if found is None:
+        invitation = workspace.invitations.pending().select_for_update().filter(username=name or "").first()
+        if invitation is None:
             raise NotFound
-        return found
+        return invitation

@@ -41,14 +41,14 @@ class Keys:
         The newest come first. Superusers see all. A key sees those within its own limits only.
         """
         by = caller_of(by)
-        found = ApiKey.objects.all()
+        keys = ApiKey.objects.all()
         if by.everywhere is not Role.ADMIN:
-            found = found.filter(Q(owner=by.user_id) | within("workspace", by.scope(Right.ADMINISTER)))
+            keys = keys.filter(Q(owner=by.user_id) | within("workspace", by.scope(Right.ADMINISTER)))
         if by.key_workspace is not None:
-            found = found.filter(workspace=by.key_workspace)
+            keys = keys.filter(workspace=by.key_workspace)
         if by.id_prefix:
-            found = found.filter(covered_by(by, "id_prefix"))
-        return _newest_first(found)
+            keys = keys.filter(covered_by(by, "id_prefix"))
+        return _newest_first(keys)
 
     def of_workspace(self, workspace_id: str, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
         """Return the keys that reach a workspace: its own, and its members' unlimited keys."""
@@ -70,10 +70,10 @@ class Keys:
             within("workspace", caller_of(by).scope(Right.ADMINISTER)),
             user__in={key.owner_id for key in keys},
         )
-        found: dict[Any, Any] = {}
+        workspaces_by_user: dict[Any, Any] = {}
         for member in members.select_related("workspace").order_by(ByName("workspace__name"), "workspace_id"):
-            found.setdefault(member.user_id, []).append(member.workspace)
-        return {key.pk: found.get(key.owner_id, []) for key in keys}
+            workspaces_by_user.setdefault(member.user_id, []).append(member.workspace)
+        return {key.pk: workspaces_by_user.get(key.owner_id, []) for key in keys}
 
     @retry_on_conflict
     def issue(
@@ -109,10 +109,10 @@ class Keys:
             )
             user = accounts().get(pk=by.user_id)
             if owner is not None:
-                found = self._workspaces.service_accounts(by=by).filter(user=account(owner)).first()
-                if found is None:
+                membership = self._workspaces.service_accounts(by=by).filter(user=account(owner)).first()
+                if membership is None:
                     raise Invalid.field("owner", "is not a service account that you administer")
-                member = found
+                member = membership
                 user = member.user
                 if limits.workspace_id not in {None, member.workspace_id}:
                     raise Invalid.field("workspaceId", "must be the workspace of the service account")
@@ -180,12 +180,12 @@ class _Limits:
             expires_at=key.expires_at,
         )
 
-    def with_given(self, **given: Any) -> _Limits:
+    def with_given(self, **limits: Any) -> _Limits:
         """Return these limits with the given ones replaced; omitted ones are unchanged."""
-        found = {name: value for name, value in given.items() if value is not LEFT_OUT}
-        if found.get("actions") is not None:
-            found["actions"] = frozenset(found["actions"])
-        return _Limits(**{**vars(self), **found})
+        changes = {name: value for name, value in limits.items() if value is not LEFT_OUT}
+        if changes.get("actions") is not None:
+            changes["actions"] = frozenset(changes["actions"])
+        return _Limits(**{**vars(self), **changes})
 
     def refuse_wrong(self, by: Caller) -> None:
         """Raise `Invalid` for limits that make no sense, `Forbidden` for the directory without the right."""

@@ -75,7 +75,7 @@ def label(
     release does not change. Setting a released label raises the errors of the gate; `options` are the options
     of its checks (`gate.options`).
     """
-    by, given = caller_of(by), gate.only_options(options)
+    by, gate_options = caller_of(by), gate.only_options(options)
     problem = ids.label_problem(name)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as change:
         resource = change.resource
@@ -89,7 +89,7 @@ def label(
         if before is None or before.pk != version.pk or row.released != released:
             if released:
                 request = PublishRequest(
-                    resource=resource, version=version, caller=by, label=name, options=given
+                    resource=resource, version=version, caller=by, label=name, options=gate_options
                 )
                 gate.check(request, resources.code)
             shows = was_released or released or _is_live(resource, before, version)
@@ -189,11 +189,11 @@ def _steps(
 
 
 def _record(
-    change: Change[R], what: str, name: str, *, was_released: bool, released: bool, **versions: Any
+    change: Change[R], event: str, name: str, *, was_released: bool, released: bool, **versions: Any
 ) -> None:
     """Log a change of a label; a released label is also logged for its readers."""
     change.record(
-        what,
+        event,
         target=target_of(change.resource, change.resources.code, released=was_released),
         label=name,
         released=released,

@@ -99,7 +99,7 @@ class Change(Generic[R]):
 
     def record(
         self,
-        what: str,
+        event: str,
         *,
         target: Target | None = None,
         version: Snapshot | None = None,
@@ -111,7 +111,7 @@ class Change(Generic[R]):
         target = target or self.target
         seen_in: Sequence[Target] = ()
         if (
-            what in CHANGES_WHAT_IS_LIVE
+            event in CHANGES_WHAT_IS_LIVE
             and self.resources.kind.is_shown
             and previous != (version and version.version_id)
         ):
@@ -119,7 +119,7 @@ class Change(Generic[R]):
             agents = agents_that_show(resource, code, self.resources.agents.list_unstored(APPLICATION))
             seen_in = [target_of(agent, code) for agent in agents]
         events.record(
-            f"{target.kind}.{what}",
+            f"{target.kind}.{event}",
             by=self.by,
             workspace_id=resource.workspace_id,
             resource=target,
@@ -319,15 +319,15 @@ def retry_on_conflict(verb: V) -> V:
     """
 
     @wraps(verb)
-    def repeating(*args: Any, **named: Any) -> Any:
+    def repeating(*args: Any, **kwargs: Any) -> Any:
         for _ in range(_ATTEMPTS - 1):
             try:
-                return verb(*args, **named)
+                return verb(*args, **kwargs)
             except OverrideChanged:
                 continue
             except RightsChanged as error:
-                named["by"] = error.caller
-        return verb(*args, **named)
+                kwargs["by"] = error.caller
+        return verb(*args, **kwargs)
 
     return cast("V", repeating)
 
@@ -344,6 +344,6 @@ def current_state(resource: VersionedResource) -> dict[str, Any]:
     }
 
 
-def merged_fields(fields: Fields | None, named: Fields) -> Fields:
+def merged_fields(fields: Fields | None, keyword_fields: Fields) -> Fields:
     """Return the snapshot fields of a call by their JSON names, whether given as a mapping or as keywords."""
-    return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
+    return {**(fields or {}), **{to_camel(name): value for name, value in keyword_fields.items()}}

@@ -66,7 +66,7 @@ class _Agent:
     granted: Mapping[str, UUID]
     referred_to: Collection[str]
     """The prompt blocks to which it refers, in any context."""
-    shown: Mapping[str, _Block]
+    shown_blocks: Mapping[str, _Block]
 
 
 def make_lock(
@@ -116,19 +116,19 @@ class _Maker:
         """Add a named prompt block."""
         versions = ("active_version", "latest_version")
         block = prompts.backend.find(block_id, self._by, label=self._selector.label, only=versions)
-        found = select(block, self._selector, self._by)
-        pin = Pin(version_id=found.version.version_id, digest=found.version.digest)
-        self._blocks[block_id] = _Block(pin=pin, is_live=found.is_live and not found.is_of_overlay_only)
+        resolved = select(block, self._selector, self._by)
+        pin = Pin(version_id=resolved.version.version_id, digest=resolved.version.digest)
+        self._blocks[block_id] = _Block(pin=pin, is_live=resolved.is_live and not resolved.is_of_overlay_only)
 
-    def add_agents(self, named: Collection[str]) -> None:
+    def add_agents(self, agent_ids: Collection[str]) -> None:
         """Add the named agents, then everything they can reach, level by level."""
-        for agent_id in named:
+        for agent_id in agent_ids:
             self._agents[agent_id] = None
             candidate = candidate_for(self._resources, agent_id, self._selector, self._by, _CHOOSES)
             require_instructions(candidate)
             self._read_later(candidate, is_own=True)
         self._read()
-        level = list(dict.fromkeys(named))
+        level = list(dict.fromkeys(agent_ids))
         while level:
             self._locked |= dict.fromkeys(level)
             self._refuse_too_many(len(self._locked))
@@ -147,7 +147,7 @@ class _Maker:
         agents = {agent_id: self._get_agent(agent_id) for agent_id in self._locked}
         blocks: dict[str, _Block] = {}
         for agent in agents.values():
-            for block_id, block in agent.shown.items():
+            for block_id, block in agent.shown_blocks.items():
                 # One version of each: the draft's, if the lock is one of drafts.
                 if block_id not in blocks or not block.is_live:
                     blocks[block_id] = block
@@ -163,12 +163,14 @@ class _Maker:
 
     def _terms(self, agents: Mapping[str, _Agent], blocks: Mapping[str, _Block]) -> Terms:
         own, without, unshown = {}, {}, {}
-        for agent_id, one in agents.items():
-            ways = {named: self._way(one, named) for named in one.named if named in agents}
-            without[agent_id] = frozenset(named for named, way in ways.items() if way is None)
-            unshown[agent_id] = frozenset((one.referred_to & blocks.keys()) - one.shown.keys())
-            if one.is_live:
-                own[agent_id] = frozenset(named for named, way in ways.items() if way is _Way.OWN)
+        for agent_id, agent in agents.items():
+            ways = {
+                target_id: self._way(agent, target_id) for target_id in agent.named if target_id in agents
+            }
+            without[agent_id] = frozenset(target_id for target_id, way in ways.items() if way is None)
+            unshown[agent_id] = frozenset((agent.referred_to & blocks.keys()) - agent.shown_blocks.keys())
+            if agent.is_live:
+                own[agent_id] = frozenset(target_id for target_id, way in ways.items() if way is _Way.OWN)
         return Terms(
             draft_agents=frozenset(agent_id for agent_id, agent in agents.items() if not agent.is_live),
             draft_blocks=frozenset(block_id for block_id, block in blocks.items() if not block.is_live),
@@ -179,14 +181,14 @@ class _Maker:
 
     def _way(self, parent: _Agent, agent_id: str) -> _Way | None:
         """Return how a sub-agent is available to an agent; None if it is not."""
-        one = self._agents.get(agent_id)
-        if one is None:
+        agent = self._agents.get(agent_id)
+        if agent is None:
             return None
-        if one.is_fallback and (parent.is_live or self._reached.overlay is not None):
+        if agent.is_fallback and (parent.is_live or self._reached.overlay is not None):
             return None  # a published agent never runs the latest version of an unpublished one
-        if parent.granted.get(agent_id) == one.uuid:
+        if parent.granted.get(agent_id) == agent.uuid:
             return _Way.PART
-        return _Way.OWN if one.is_own else None
+        return _Way.OWN if agent.is_own else None
 
     def _look_up(self, agent_id: str, identity: UUID | None) -> None:
         """Look up a sub-agent: once by the caller's own right, or else by the grant of its parent."""
@@ -207,13 +209,13 @@ class _Maker:
             selectors = [self._reached]
         for selector in dict.fromkeys(selectors):
             try:
-                found = candidate_for(
+                candidate = candidate_for(
                     self._resources, agent_id, selector, self._by, _CHOOSES, identity=identity
                 )
-                require_instructions(found)
+                require_instructions(candidate)
             except (NotFound, Forbidden):
                 continue
-            return found
+            return candidate
         return None
 
     def _find_as_public(self, agent_id: str) -> Candidate | None:
@@ -235,15 +237,15 @@ class _Maker:
         """Collect the data that the lock needs from the candidates, without keeping their configurations."""
         unread, self._unread = self._unread, []
         candidates = [candidate for candidate, _ in unread]
-        wanted: dict[str, set[str]] = {
+        block_ids: dict[str, set[str]] = {
             candidate.id: {target for _, target in referenced_blocks(candidate.config)}
             for candidate in candidates
         }
         policies = {candidate.policy for candidate in candidates}
-        found = {
+        blocks_by_policy = {
             policy: find_blocks(
                 set().union(
-                    *(wanted[candidate.id] for candidate in candidates if candidate.policy is policy)
+                    *(block_ids[candidate.id] for candidate in candidates if candidate.policy is policy)
                 ),
                 policy,
                 self._by,
@@ -254,19 +256,26 @@ class _Maker:
             )
             for policy in policies
         }
-        for (candidate, is_own), texts in zip(unread, shown_texts(candidates, found), strict=True):
-            shown = {
+        for (candidate, is_own), texts in zip(unread, shown_texts(candidates, blocks_by_policy), strict=True):
+            shown_blocks = {
                 block_id: _Block(
                     pin=Pin(version_id=text.version_id, digest=canonical.digest(text.config)),
-                    is_live=found[candidate.policy][block_id].is_live,
+                    is_live=blocks_by_policy[candidate.policy][block_id].is_live,
                 )
                 for block_id, text in texts.items()
-                if block_id in wanted[candidate.id] and isinstance(text, BlockText)
+                if block_id in block_ids[candidate.id] and isinstance(text, BlockText)
             }
-            self._agents[candidate.id] = self._agent(candidate, wanted[candidate.id], shown, is_own=is_own)
+            self._agents[candidate.id] = self._agent(
+                candidate, block_ids[candidate.id], shown_blocks, is_own=is_own
+            )
 
     def _agent(
-        self, candidate: Candidate, wanted: Collection[str], shown: Mapping[str, _Block], *, is_own: bool
+        self,
+        candidate: Candidate,
+        block_ids: Collection[str],
+        shown_blocks: Mapping[str, _Block],
+        *,
+        is_own: bool,
     ) -> _Agent:
         text = canonical.comparable(candidate.config)
         self._characters += len(text)
@@ -276,30 +285,30 @@ class _Maker:
                 limit=MAX_CHARACTERS_READ,
             )
             raise Invalid.field("resources", message)
-        named = list(dict.fromkeys(target for _, target in referenced_agents(candidate.config)))
+        sub_agents = list(dict.fromkeys(target for _, target in referenced_agents(candidate.config)))
         return _Agent(
             pin=Pin(version_id=candidate.version_id, digest=canonical.digest_of(text)),
             uuid=candidate.uuid,
             is_live=candidate.is_live and not candidate.is_of_overlay_only,
             is_fallback=candidate.fallback is not None,
             is_own=is_own,
-            named=named,
-            granted=self._find_grants(candidate, named),
-            referred_to=wanted,
-            shown=shown,
+            named=sub_agents,
+            granted=self._find_grants(candidate, sub_agents),
+            referred_to=block_ids,
+            shown_blocks=shown_blocks,
         )
 
-    def _find_grants(self, candidate: Candidate, named: Collection[str]) -> Mapping[str, UUID]:
-        if not candidate.is_live or candidate.is_of_overlay_only or not named:
+    def _find_grants(self, candidate: Candidate, sub_agents: Collection[str]) -> Mapping[str, UUID]:
+        if not candidate.is_live or candidate.is_of_overlay_only or not sub_agents:
             return {}
         if candidate.source == "code":
-            return granted_to_code(named, self._resources.code)
+            return granted_to_code(sub_agents, self._resources.code)
         return find_grants(SubAgentReference, [candidate.version_id]).get(candidate.version_id, {})
 
     def _get_agent(self, agent_id: str) -> _Agent:
-        found = self._agents[agent_id]
-        assert found is not None  # noqa: S101  only agents that were found are in the lock
-        return found
+        agent = self._agents[agent_id]
+        assert agent is not None  # noqa: S101  only agents that were found are in the lock
+        return agent
 
     def _refuse_too_many(self, count: int) -> None:
         if count > MAX_ENTRIES:

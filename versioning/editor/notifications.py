@@ -84,19 +84,19 @@ def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
 
 
 def concerning(
-    caller: Caller, code: Registry, events: QuerySet[Event], wanted: Collection[str] | None = None
+    caller: Caller, code: Registry, events: QuerySet[Event], topic_names: Collection[str] | None = None
 ) -> QuerySet[Event]:
     """Return those of the events that concern the caller and that they may see; the application has none.
 
-    `wanted` are the names of the topics; None for everything.
+    `topic_names` are the names of the topics; None for everything.
     """
     if caller.user_id is None or not caller.username:
         return Event.objects.none()
     own, of_types = Q(actor=caller.username), Q()
-    if wanted is not None:
-        by_type = (topic.types for topic in topics() if topic.name in wanted and not topic.has_rules)
+    if topic_names is not None:
+        by_type = (topic.types for topic in topics() if topic.name in topic_names and not topic.has_rules)
         of_types = Q(type__in={name for types in by_type for name in types})
-    rules = [rule for rule in _rules if wanted is None or not rule.topic or rule.topic in wanted]
+    rules = [rule for rule in _rules if topic_names is None or not rule.topic or rule.topic in topic_names]
     concerns = reduce(
         or_,
         (
@@ -104,8 +104,8 @@ def concerning(
             for rule in rules
         ),
     )
-    seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & ~own & of_types
-    return events.filter(seen, hidden_from="")
+    visible = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & ~own & of_types
+    return events.filter(visible, hidden_from="")
 
 
 def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
@@ -127,13 +127,13 @@ def _keys(caller: Caller, code: Registry, after: int, limit: int, *order: str) -
 
     def compile_query() -> _Compiled:
         try:
-            found = news(caller, code, after=_AFTER).values("pk").order_by(*order)
-            return found[:limit].query.sql_with_params()
+            rows = news(caller, code, after=_AFTER).values("pk").order_by(*order)
+            return rows[:limit].query.sql_with_params()
         except EmptyResultSet:
             return None
 
-    asked = caller.user_id, caller.username, caller.rights, limit, order
-    compiled = _queries.get(caller, code, asked, compile_query)
+    query_key = caller.user_id, caller.username, caller.rights, limit, order
+    compiled = _queries.get(caller, code, query_key, compile_query)
     if compiled is None:
         return []
     sql, params = compiled
@@ -192,10 +192,10 @@ def _kind_condition(kind: ResourceKind, caller: Caller) -> Q:
         resource_id=OuterRef("resource_id"),
         resource_uuid=OuterRef("resource_uuid"),
         actor=caller.username,
-        type__in=[f"{kind.slug}.{what}" for what in _SAVES],
+        type__in=[f"{kind.slug}.{event}" for event in _SAVES],
     )
-    gone = Q(type=f"{kind.slug}.deleted") & Q(Exists(saved.order_by()))
-    return Q(type__in=[f"{kind.slug}.{what}" for what in _TOLD]) & own | gone
+    deleted = Q(type=f"{kind.slug}.deleted") & Q(Exists(saved.order_by()))
+    return Q(type__in=[f"{kind.slug}.{event}" for event in _TOLD]) & own | deleted
 
 
 _topics: Final[dict[str, NotificationTopic]] = {}

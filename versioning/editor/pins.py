@@ -36,11 +36,11 @@ _registered: Final[list[KeptVersions]] = []
 _PROTECTING: Final = (PROTECT, RESTRICT)
 
 
-def register(kept: KeptVersions) -> None:
+def register(kept_versions: KeptVersions) -> None:
     """Protect these versions from being pruned."""
-    require_instance(kept, KeptVersions, by="keeps_versions")
-    require_callable(kept.pinned, by="KeptVersions(pinned=…)")
-    _registered.append(kept)
+    require_instance(kept_versions, KeptVersions, by="keeps_versions")
+    require_callable(kept_versions.pinned, by="KeptVersions(pinned=…)")
+    _registered.append(kept_versions)
 
 
 def pinned_versions(resource: VersionedResource) -> set[UUID]:

@@ -111,7 +111,7 @@ def changed_last(
 
 
 def newest_readable(
-    resources: Resources[R], wanted: Iterable[str], *, limit: int, by: Who = APPLICATION
+    resources: Resources[R], resource_ids: Iterable[str], *, limit: int, by: Who = APPLICATION
 ) -> dict[str, Snapshot]:
     """Return the newest readable version of each resource, by id: the draft, or else the published version.
 
@@ -119,26 +119,26 @@ def newest_readable(
     ones, are omitted. Takes two queries.
     """
     by = caller_of(by)
-    rows = resources.backend.readable(by).filter(pk__in=list(wanted))
-    shown = rows.seen_by(by, draft=F("latest_version"), published=F("active_version"))
-    readable = rows.annotate(shown=shown)
+    rows = resources.backend.readable(by).filter(pk__in=list(resource_ids))
+    visible_version = rows.seen_by(by, draft=F("latest_version"), published=F("active_version"))
+    readable = rows.annotate(shown=visible_version)
     versions = resources.model.version_model.objects.filter(pk__in=readable.order_by().values("shown"))
     fitting = []
     for version_id, size in versions.order_by("resource_id").values_list("pk", Length("config_json")):
         if size <= limit:
             limit -= size
             fitting.append(version_id)
-    found = resources.model.version_model.objects.filter(pk__in=fitting).defer("search_text")
-    return {version.resource_id: version for version in found}
+    newest = resources.model.version_model.objects.filter(pk__in=fitting).defer("search_text")
+    return {version.resource_id: version for version in newest}
 
 
 def list_unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
     """Return the readable resources that `list_readable` omits because they have no row."""
     caller = caller_of(by)
-    found = resources.backend.list_unstored(caller)
-    for one in found:
-        one.seen_at = one.changed_at(drafts=caller.may(Right.READ_DRAFTS, one.workspace_id))
-    return found
+    unstored = resources.backend.list_unstored(caller)
+    for resource in unstored:
+        resource.seen_at = resource.changed_at(drafts=caller.may(Right.READ_DRAFTS, resource.workspace_id))
+    return unstored
 
 
 def find(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> R:
@@ -255,9 +255,9 @@ def _exported_override(
 def known_fields(resources: Resources[R], fields: Mapping[str, Any]) -> Config:
     """Return the fields that belong to this kind; raises `Invalid` if they have problems."""
     schema = resources.kind.schema
-    known = {name: fields[name] for name in schema.names if fields.get(name) is not None}
-    raise_for_issues(schema.edit, known)
-    return known
+    config = {name: fields[name] for name in schema.names if fields.get(name) is not None}
+    raise_for_issues(schema.edit, config)
+    return config
 
 
 def dependents(

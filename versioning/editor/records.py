@@ -141,20 +141,20 @@ class ConfigFile:
 
 
 def make_record(
-    collection: Collection[Any], found: Resolved[Any], by: Caller, *, is_new: bool = False
+    collection: Collection[Any], resolved: Resolved[Any], by: Caller, *, is_new: bool = False
 ) -> RecordView:
     """Return the record of a resource with the selected version; one query for favorites.
 
     A new resource has no favorites, unless code has defined it before.
     """
-    resource = found.resource
+    resource = resolved.resource
     if is_new and collection.ownership.defines(resource.pk) is None:
         favorited = Favorited(by_caller=False, count=0)
     else:
         favorited = collection.favorites_about([resource.pk], by=by)[resource.pk]
     return RecordView(
         resource=resource,
-        version=found.version,
+        version=resolved.version,
         caller=by,
         code=collection.code,
         favorited=favorited,
@@ -164,8 +164,8 @@ def make_record(
 def with_shown_text(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Select only the text that `records_of` shows from the versions of rows: each may be a megabyte long."""
     texts = [f"{pointer}_version__{text}" for pointer in ("active", "latest") for text in _TEXTS]
-    shown: QuerySet[Any] = rows.defer(*texts).annotate(shown_text=SHOWN_TEXT)
-    return shown
+    annotated: QuerySet[Any] = rows.defer(*texts).annotate(shown_text=SHOWN_TEXT)
+    return annotated
 
 
 def make_records(
@@ -175,8 +175,8 @@ def make_records(
     favorites = collection.favorites_about([resource.pk for resource in resources], by=by)
     for resource in resources:
         if hasattr(resource, "shown_text"):
-            shown = resource.active_version or resource.latest_version
-            shown.config_json = resource.shown_text
+            version = resource.active_version or resource.latest_version
+            version.config_json = resource.shown_text
     return [
         RecordView(
             resource=resource,
@@ -191,14 +191,14 @@ def make_records(
 
 def make_version_views(resource: VersionedResource | None, versions: Iterable[Snapshot]) -> list[VersionView]:
     """Return versions of a resource with their labels; one query for any number of them."""
-    found = list(versions)
-    if resource is None or not found:
+    snapshots = list(versions)
+    if resource is None or not snapshots:
         return []
-    labels: dict[str, list[str]] = {version.version_id: [] for version in found}
-    in_rows = [version.version_id for version in found if not version.read_only]
+    labels: dict[str, list[str]] = {version.version_id: [] for version in snapshots}
+    in_rows = [version.version_id for version in snapshots if not version.read_only]
     for label in resource.labels.filter(version_id__in=in_rows):
         labels[str(label.version_id)].append(label.name)
     return [
         VersionView(resource=resource, version=version, labels=labels[version.version_id])
-        for version in found
+        for version in snapshots
     ]

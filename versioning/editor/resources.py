@@ -89,9 +89,9 @@ class CodeOwnership:
         if issues:
             raise Invalid(issues, code="owned_by_code")
 
-    def refuse_visibility(self, agent: CodeAgent, asked: str | None) -> None:
+    def refuse_visibility(self, agent: CodeAgent, visibility: str | None) -> None:
         """Raise `Invalid` for a visibility that differs from the code's."""
-        if asked not in {None, agent.visibility}:
+        if visibility not in {None, agent.visibility}:
             raise Invalid.field("visibility", "belongs to the code of this agent", code="owned_by_code")
 
     def live_config(self, resource: VersionedResource) -> Config | None:
@@ -146,16 +146,16 @@ class Resources(Generic[R]):
 
         For an override, only the applied fields are checked.
         """
-        found: tuple[Notice, ...] = ()
+        notices: tuple[Notice, ...] = ()
         if self.model.version_model.reference_models:
-            found = warnings_for(resource.pk, version.config, by, self.code)
+            notices = warnings_for(resource.pk, version.config, by, self.code)
         if self.ownership.defines(resource.pk) is None:
-            found += tuple(configuration_warnings(self.kind, version.config, self.code))
+            notices += tuple(configuration_warnings(self.kind, version.config, self.code))
         if SCHEMA_FIELD in version.config:
-            found += tuple(unknown_placeholders(self.kind, version.config))
+            notices += tuple(unknown_placeholders(self.kind, version.config))
         if not isinstance(version, Version) or may_have_invisible_runs(version.config_json):
-            found += tuple(invisible_characters(version.config))
-        return limit_notices(found)
+            notices += tuple(invisible_characters(version.config))
+        return limit_notices(notices)
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return the schema of the snapshots of this resource."""

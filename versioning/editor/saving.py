@@ -63,7 +63,7 @@ def create(
     publish: bool | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
-    **named: Any,
+    **kwargs: Any,
 ) -> Resolved[R]:
     """Create a resource with its first version, or the override of a code-defined agent.
 
@@ -73,10 +73,10 @@ def create(
     (`gate.options`).
     """
     by = caller_of(by)
-    options, named = gate.split_options(named)
+    options, kwargs = gate.split_options(kwargs)
     record, publish = _record_of_new(
         resources,
-        merged_fields(fields, named),
+        merged_fields(fields, kwargs),
         id=id,
         workspace=workspace,
         visibility=visibility,
@@ -105,17 +105,17 @@ def check_new(
     publish: bool | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
-    **named: Any,
+    **kwargs: Any,
 ) -> NewIdentity:
     """Return the id and the workspace that `create` would use, and raise its errors.
 
     Nothing is stored. The gate's checks are not run; publishing does that. A taken id is raised last, so
     `IdTaken` means that all else is valid.
     """
-    _, named = gate.split_options(named)
+    _, kwargs = gate.split_options(kwargs)
     record, _ = _record_of_new(
         resources,
-        merged_fields(fields, named),
+        merged_fields(fields, kwargs),
         id=id,
         workspace=workspace,
         visibility=visibility,
@@ -228,21 +228,23 @@ def clone(
     return create(resources, config, id=new_id, workspace=workspace, metadata=metadata, publish=False, by=by)
 
 
-def workspace_for(by: Caller, asked: str | None) -> str:
+def workspace_for(by: Caller, workspace_id: str | None) -> str:
     """Return the workspace of a new resource; the caller may save in it."""
-    if asked is None:
+    if workspace_id is None:
         own = [by.key_workspace] if by.key_workspace else list(by.roles)
         if len(own) != 1:
             how_many = Message("several workspaces") if own else Message("no workspace")
             raise Invalid.field(
                 "workspaceId", Message("is required: you are a member of {workspaces}", workspaces=how_many)
             )
-        asked = own[0]
-    by.require(Right.SAVE, asked)
+        workspace_id = own[0]
+    by.require(Right.SAVE, workspace_id)
     # An impossible id is refused here, before it reaches a database that cannot store it.
-    if by.everywhere is not None and (ids.problem(asked) is not None or not _workspaces().get([asked])):
-        raise Forbidden(Right.SAVE.describe_refusal(asked))
-    return asked
+    if by.everywhere is not None and (
+        ids.problem(workspace_id) is not None or not _workspaces().get([workspace_id])
+    ):
+        raise Forbidden(Right.SAVE.describe_refusal(workspace_id))
+    return workspace_id
 
 
 @cache
@@ -294,7 +296,7 @@ def edit(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
     from_live: bool = False,
-    **named: Any,
+    **kwargs: Any,
 ) -> Resolved[R]:
     """Save an edit: absent fields stay, None clears, metadata is merged member by member.
 
@@ -305,11 +307,11 @@ def edit(
     With `from_live`, the fields are applied to the live version if the newest one was taken back: replaced by
     an older version, or unpublished as an override. If that changes nothing, no version is created.
     """
-    options, named = gate.split_options(named)
-    by, changes = caller_of(by), merged_fields(fields, named)
-    asked: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
-    asked |= {"publish": publish, **options}
-    first = _first_override(resources, resource_id, changes, by=by, expect=expect, **asked)
+    options, kwargs = gate.split_options(kwargs)
+    by, changes = caller_of(by), merged_fields(fields, kwargs)
+    arguments: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
+    arguments |= {"publish": publish, **options}
+    first = _first_override(resources, resource_id, changes, by=by, expect=expect, **arguments)
     if first is not None:
         return first
     with changing(resources, resource_id, Right.SAVE, by, expect, options=options) as change:
@@ -342,7 +344,7 @@ def edit_live(
     message: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
-    **named: Any,
+    **kwargs: Any,
 ) -> Resolved[R]:
     """Change the live configuration and publish the result, without publishing anything else.
 
@@ -350,8 +352,8 @@ def edit_live(
     live version. If no version is live, the latest version is changed. If the change has no effect, no
     version is created and no pointer moves.
     """
-    options, named = gate.split_options(named)
-    by, changes = caller_of(by), merged_fields(fields, named)
+    options, kwargs = gate.split_options(kwargs)
+    by, changes = caller_of(by), merged_fields(fields, kwargs)
     with changing(resources, resource_id, Right.SAVE, by, expect, options=options) as change:
         resource = change.resource
         by.require_publish(resource.workspace_id)
@@ -435,9 +437,9 @@ def publish(
     `options` are the options of the gate's checks (`gate.options`). Raises the errors of the gate, such as
     `Invalid` naming every unpublished prompt block that the version refers to.
     """
-    by, given = caller_of(by), gate.only_options(options)
+    by, gate_options = caller_of(by), gate.only_options(options)
     with changing(
-        resources, resource_id, Right.PUBLISH, by, expect, options=given, include_deleted=True
+        resources, resource_id, Right.PUBLISH, by, expect, options=gate_options, include_deleted=True
     ) as change:
         version = find_version(change.resource, version_id)
         change.activate(version)
@@ -457,8 +459,8 @@ def unpublish(
 
     `options` are the options of the gate's checks. Raises the errors of these checks.
     """
-    by, given = caller_of(by), gate.only_options(options)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect, options=given) as change:
+    by, gate_options = caller_of(by), gate.only_options(options)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect, options=gate_options) as change:
         change.deactivate()
         return Resolved(resource=change.resource, version=change.resource.latest)
 

@@ -71,10 +71,10 @@ def serve(
 
     with telemetry.span("resolve agent", {"gen_ai.agent.id": agent_id}) as span:
         # An evaluation is shared by a caller that reads several agents, and ensures it.
-        found = read() if isinstance(context, Evaluation) else consistently(read, list_dependencies)
+        agent = read() if isinstance(context, Evaluation) else consistently(read, list_dependencies)
         if telemetry.is_traced():
-            span.set(telemetry.span_attributes(found))
-    return found
+            span.set(telemetry.span_attributes(agent))
+    return agent
 
 
 def parts(
@@ -101,7 +101,7 @@ def parts(
             return parts_for_clients(candidate_with, by)
         return make_parts(candidate_with(partial(choice.chosen, context=context)), by, context)
 
-    return consistently(read, lambda made: made.depends_on)
+    return consistently(read, lambda agent_parts: agent_parts.depends_on)
 
 
 def preview(
@@ -179,7 +179,7 @@ def _all_served(resources: Resources[Agent], evaluation: Evaluation, by: Caller)
         with suppress(Unpublished):
             resolved[agent_row.pk] = select(agent_row, PUBLISHED, by, chosen=chosen.get(agent_row.pk))
     candidates = [
-        Candidate.from_resource(found) for agent_id, found in resolved.items() if not code.get(agent_id)
+        Candidate.from_resource(selected) for agent_id, selected in resolved.items() if not code.get(agent_id)
     ]
     # A row stored elsewhere before the code took its id is not an override.
     overrides = {row.pk: row for row in rows if row.workspace_id == code.workspace_id}
@@ -258,14 +258,14 @@ def _code_candidate(
     if selector.status is not Status.PUBLISHED and not by.covers(agent_id):
         raise NotFound
     agent = code.agents[agent_id]
-    found = selected_override(resources, agent, selector, by, chooses=chooses)
+    selected = selected_override(resources, agent, selector, by, chooses=chooses)
     return Candidate.code(
         agent,
         selector,
         workspace_id=code.workspace_id,
-        row=found.row,
-        override=found.override,
-        overlay=found.overlay,
+        row=selected.row,
+        override=selected.override,
+        overlay=selected.overlay,
     )
 
 
@@ -279,10 +279,10 @@ def fingerprint(agents: Resources[Agent], dependency: Dependency) -> Hashable | 
         return ()
     if agent_id is not None:
         return agents.backend.fingerprint(agent_id)
-    found = tuple(agents.backend.fingerprint(agent) for agent in agents.code.agents)
-    if None in found:
+    fingerprints = tuple(agents.backend.fingerprint(agent) for agent in agents.code.agents)
+    if None in fingerprints:
         return None
-    return found if any(found) else ()
+    return fingerprints if any(fingerprints) else ()
 
 
 def serve_locked(
@@ -323,8 +323,8 @@ def serve_locked(
     try:
         texts = pinned_texts(candidate, lock, by, evaluation)
     except LockBroken as error:
-        named = {target for _, target in referenced_agents(candidate.config)}
-        raise LockBroken(prompt_blocks=error.prompt_blocks, leading_to=sorted(named)) from None
+        target_ids = {target for _, target in referenced_agents(candidate.config)}
+        raise LockBroken(prompt_blocks=error.prompt_blocks, leading_to=sorted(target_ids)) from None
     return build(candidate, evaluation, texts)
 
 

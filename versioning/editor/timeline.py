@@ -96,12 +96,12 @@ class Timeline:
     def __getitem__(self, part: slice) -> list[Entry]:
         """Return the entries of a slice; each has the version before it unless versions are omitted."""
         start, stop = part.start or 0, part.stop
-        found = merged_slice(self.stored, self.unstored, self.order, start, stop + 1)
-        labels = find_labels(self.resource, found)
-        following = [None] * len(found) if self.is_narrowed else [*found[1:], None]
+        versions = merged_slice(self.stored, self.unstored, self.order, start, stop + 1)
+        labels = find_labels(self.resource, versions)
+        following = [None] * len(versions) if self.is_narrowed else [*versions[1:], None]
         return [
             make_entry(self.resource, version, labels.get(version.version_id, ()), previous)
-            for version, previous in zip(found, following, strict=True)
+            for version, previous in zip(versions, following, strict=True)
         ][: stop - start]
 
 
@@ -118,7 +118,7 @@ def list_authors(resource: VersionedResource) -> list[str]:
     """Return the names of everyone who saved a version, in order; empty for the application."""
     name = username_lookup("author")
     names: set[str] = {
-        found or "" for found in resource.versions.order_by().values_list(name, flat=True).distinct()
+        author or "" for author in resource.versions.order_by().values_list(name, flat=True).distinct()
     }
     unstored = resource.pointers.from_git if resource.pointers else ()
     return sorted(names | {version.author_name or "" for version in unstored}, key=collation_key)
@@ -137,10 +137,10 @@ def make_entry(
 def find_labels(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict[str, list[VersionLabel]]:
     """Return the labels that versions carry, by the id of the version."""
     ids = [version.version_id for version in versions if not version.read_only]
-    found: dict[str, list[VersionLabel]] = {}
+    labels: dict[str, list[VersionLabel]] = {}
     for label in resource.labels.filter(version_id__in=ids):
-        found.setdefault(str(label.version_id), []).append(label)
-    return found
+        labels.setdefault(str(label.version_id), []).append(label)
+    return labels
 
 
 def find_previous(resource: VersionedResource, version: Snapshot) -> Snapshot | None:
@@ -150,9 +150,9 @@ def find_previous(resource: VersionedResource, version: Snapshot) -> Snapshot | 
         older = Q(number__lt=version.number)
     row: Snapshot | None = resource.versions.select_related("author").filter(older).first()
     unstored = resource.pointers.from_git if resource.pointers else ()
-    candidates = [one for one in unstored if one.created_at < version.created_at]
+    candidates = [commit for commit in unstored if commit.created_at < version.created_at]
     candidates += [row] if row else []
-    return max(candidates, key=lambda one: one.created_at, default=None)
+    return max(candidates, key=lambda candidate: candidate.created_at, default=None)
 
 
 def _is_of_a_row(version_id: str) -> bool:
@@ -228,7 +228,7 @@ def live_periods(
     target, caller = target_of(resource, log.code), caller_of(by)
     read = partial(_read, log, target, caller)
     about = (target.kind, target.id)
-    asked = (
+    cache_key = (
         "live periods",
         *about,
         str(target.identity),
@@ -236,16 +236,16 @@ def live_periods(
         caller.rights,
         tuple(log.code.agents),
     )
-    entries, has_more = read() if cache is None else cache.get_or_make(asked, about, read)
+    entries, has_more = read() if cache is None else cache.get_or_make(cache_key, about, read)
     changes = [_Change(*entry) for entry in entries]
-    found = _Periods()
+    periods = _Periods()
     for change in changes:
-        found.change(change)
-    found.end(resource)
+        periods.change(change)
+    periods.end(resource)
     is_created = any(change.type == f"{target.kind}.created" for change in changes)
     return LivePeriods(
-        by_version=found.by_version,
-        before_current=found.before(resource.active_id),
+        by_version=periods.by_version,
+        before_current=periods.before(resource.active_id),
         is_complete=is_created and not has_more and resource.pointers is None,
         known_since=datetime.datetime.fromisoformat(changes[0].at) if changes else None,
     )
@@ -259,7 +259,7 @@ def _read(log: EventLog, target: Target, caller: Caller) -> tuple[list[tuple[str
         limit=MAX_CHANGES,
         where=Q(resource_uuid=target.identity, hidden_from=""),
         fields=("position", "type", "version_id", "previous_version_id", "created_at"),
-        types=frozenset(f"{kind}.{what}" for what in ("created", "published", "unpublished", "deleted")),
+        types=frozenset(f"{kind}.{name}" for name in ("created", "published", "unpublished", "deleted")),
         resource_kind=kind,
         resource_id=target.id,
         by=caller,
@@ -283,10 +283,10 @@ class _Periods:
 
     def change(self, change: _Change) -> None:
         """Add a change."""
-        what = change.type.rpartition(".")[2]
-        if what == "created":
+        event = change.type.rpartition(".")[2]
+        if event == "created":
             return
-        now = change.version_id if what == "published" else ""
+        now = change.version_id if event == "published" else ""
         before, at = change.previous_version_id, datetime.datetime.fromisoformat(change.at)
         if self.live is not None and self.live[0] == now:
             return

@@ -52,11 +52,11 @@ def list_admins(workspace_ids: Iterable[str], *, by: Who = APPLICATION) -> dict[
     by = caller_of(by)
     readable = [workspace_id for workspace_id in workspace_ids if by.may(Right.READ, workspace_id)]
     admins = Membership.objects.filter(workspace__in=readable, role=Role.ADMIN, user__is_active=True)
-    found: dict[str, list[str]] = {}
+    names_by_workspace: dict[str, list[str]] = {}
     name = username_lookup("user")
     for workspace_id, username in admins.order_by(name).values_list("workspace_id", name):
-        found.setdefault(workspace_id, []).append(username)
-    return found
+        names_by_workspace.setdefault(workspace_id, []).append(username)
+    return names_by_workspace
 
 
 def memberships_beyond(right: Right, *, by: Who = APPLICATION) -> list[Membership]:
@@ -93,11 +93,11 @@ class Workspaces:
         by = caller_of(by)
         # An impossible id is refused here, before it reaches a database that cannot represent it.
         is_member = ids.problem(workspace_id) is None and by.may(Right.READ, workspace_id)
-        found = Workspace.objects.filter(pk=workspace_id).first() if is_member else None
-        if found is None:
+        workspace = Workspace.objects.filter(pk=workspace_id).first() if is_member else None
+        if workspace is None:
             raise NotFound
         by.require(right, workspace_id)
-        return found
+        return workspace
 
     @retry_on_conflict
     def create(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
@@ -108,9 +108,9 @@ class Workspaces:
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
             raise Forbidden("Only superusers may create workspaces.")
-        given = workspace_id or None
-        workspace_id = id_of_new(given, {"name": checked_name(name)})
-        check_id(workspace_id, given=given)
+        requested_id = workspace_id or None
+        workspace_id = id_of_new(requested_id, {"name": checked_name(name)})
+        check_id(workspace_id, given=requested_id)
         with events.transaction():
             workspace, is_new = Workspace.objects.make(workspace_id, checked_name(name), by=by)
             if not is_new:
@@ -220,9 +220,9 @@ class Workspaces:
 
     def service_accounts(self, *, by: Who = APPLICATION) -> QuerySet[Membership]:
         """Return the memberships of the service accounts that the caller administers, by name."""
-        found = Membership.objects.filter(is_service=True).select_related("user")
+        memberships = Membership.objects.filter(is_service=True).select_related("user")
         in_scope = within("workspace", caller_of(by).scope(Right.ADMINISTER))
-        return found.filter(in_scope).order_by(ByName(username_lookup("user")), "pk")
+        return memberships.filter(in_scope).order_by(ByName(username_lookup("user")), "pk")
 
     @retry_on_conflict
     def create_service_account(
@@ -234,14 +234,14 @@ class Workspaces:
         """
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
-            taken = IdTaken(Message("The user name {name!r} is taken.", name=username))
+            name_taken = IdTaken(Message("The user name {name!r} is taken.", name=username))
             if account(username) is not None:
-                raise taken
+                raise name_taken
             try:
                 with transaction.atomic():
                     user = new_account(checked_new_name(username))
             except IntegrityError:  # created by another request
-                raise taken from None
+                raise name_taken from None
             return Membership.objects.grant(
                 user, workspace, role, by=by, is_service=True, detail={"service": True}
             )
@@ -272,10 +272,10 @@ class Workspaces:
             yield workspace
 
     def _member(self, workspace: Workspace, username: str) -> Membership:
-        found = workspace.memberships.select_related("user").filter(user=account(username)).first()
-        if found is None:
+        membership = workspace.memberships.select_related("user").filter(user=account(username)).first()
+        if membership is None:
             raise NotFound
-        return found
+        return membership
 
 
 def require_whole(by: Caller) -> None:
@@ -287,13 +287,13 @@ def require_whole(by: Caller) -> None:
 
 def _what_belongs_to(workspace: Workspace) -> list[str]:
     """Return the names, in the plural, of objects that prevent the deletion of a workspace."""
-    found = [
+    names = [
         str(model._meta.verbose_name_plural)
         for model in (*map(find_model, KINDS), *OWNED)
         if model._default_manager.filter(workspace=workspace).exists()
     ]
     is_of_code = workspace.pk == settings.EDITOR_CODE_WORKSPACE
-    return [*found, "the agents that code defines"] if is_of_code else found
+    return [*names, "the agents that code defines"] if is_of_code else names
 
 
 def _end(membership: Membership, by: Caller) -> None:

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import CommandError, OutputWrapper
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
+from versioning.domain.times import parse_moment
 from versioning.editor.export_import import ImportOutcome, OverrideResult
 
 
@@ -35,13 +34,7 @@ def report(
 
 def parse_option(text: str, option: str) -> datetime.datetime:
     """Return the time in an option, in UTC; raises `CommandError` unless it is ISO 8601."""
-    try:
-        found = parse_datetime(text) or parse_datetime(f"{text}T00:00:00")
-        if found is not None:
-            # The database stores UTC; a time close to the limits of `datetime` cannot be converted.
-            return (found if timezone.is_aware(found) else found.replace(tzinfo=datetime.UTC)).astimezone(
-                datetime.UTC
-            )
-    except (ValueError, OverflowError):
-        pass
-    raise CommandError(f"{option} must be ISO 8601, not {text!r}")
+    moment = parse_moment(text, zone=datetime.UTC)
+    if moment is None:
+        raise CommandError(f"{option} must be ISO 8601, not {text!r}")
+    return moment

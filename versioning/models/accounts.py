@@ -43,8 +43,8 @@ def username_lookup(relation: str) -> str:
 @lru_cache
 def name_fields() -> list[str]:
     """Return the fields of the project's user model that hold a person's name; it may have none."""
-    known = {field.name for field in get_user_model()._meta.get_fields()}
-    return [name for name in ("first_name", "last_name") if name in known]
+    field_names = {field.name for field in get_user_model()._meta.get_fields()}
+    return [name for name in ("first_name", "last_name") if name in field_names]
 
 
 def account(username: str) -> User | None:
@@ -63,8 +63,8 @@ def accounts_alike(username: str) -> QuerySet[User]:
 
 def known_name(typed: str) -> str:
     """Return the name of the account with this name in any case; without one, the argument."""
-    found = account(typed) or accounts_alike(typed).first()
-    return typed if found is None else found.get_username()
+    user = account(typed) or accounts_alike(typed).first()
+    return typed if user is None else user.get_username()
 
 
 def accounts_named(usernames: set[str]) -> QuerySet[User]:
@@ -96,16 +96,16 @@ def new_account(username: str, password: str | None = None) -> User:
     problem = _find_problem(username)
     if problem is not None:
         raise Invalid.field("username", problem)
-    made = unsaved_account(username)
+    user = unsaved_account(username)
     if password is not None:
         try:
-            validate_password(password, made)
+            validate_password(password, user)
         except ValidationError as error:
             message = " ".join(error.messages)
             raise Invalid.field("password", message) from None
-    made.set_password(password)
-    made.save()
-    return made
+    user.set_password(password)
+    user.save()
+    return user
 
 
 def check_user_model(**_options: Any) -> list[CheckMessage]:

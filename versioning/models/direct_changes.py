@@ -45,14 +45,14 @@ class _Table:
     """Whether the editor's verbs, which change the table too, log those changes."""
     new_is_harmless: bool = False
     """Whether no answer can depend on a newly inserted row."""
-    shown: tuple[str, ...] = ()
+    assignments: tuple[str, ...] = ()
     """The beginnings of assignments to the relevant columns; empty if all columns are relevant."""
 
     def is_changed_by(self, verb: str, statement: str) -> bool:
         """Return whether the statement changes columns of the table that answers depend on."""
         if verb.startswith("INSERT"):
             return not self.new_is_harmless or " DO UPDATE " in statement
-        return verb != "UPDATE" or not self.shown or any(column in statement for column in self.shown)
+        return verb != "UPDATE" or not self.assignments or any(text in statement for text in self.assignments)
 
 
 _tables: Final[dict[str, _Table]] = {}
@@ -66,14 +66,14 @@ def connect() -> None:
         post_save.connect(_note_inserted, sender=model)
     _tables[_quote(Workspace._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True)
     keys = _assignments(ApiKey, _OF_KEYS)
-    _tables[_quote(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
+    _tables[_quote(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, assignments=keys)
     account = get_user_model()
     names = (account.USERNAME_FIELD, "is_active", "is_superuser")
     # Signing in always changes accounts; only these fields matter. A property can depend on any column.
     is_computed = any(isinstance(getattr(account, name, None), property) for name in names)
-    shown = () if is_computed else _assignments(account, names)
+    assignments = () if is_computed else _assignments(account, names)
     for field in account._meta.concrete_fields:  # which may be of a parent with its own table
-        _tables[_quote(field.model._meta.db_table)] = _Table(new_is_harmless=True, shown=shown)
+        _tables[_quote(field.model._meta.db_table)] = _Table(new_is_harmless=True, assignments=assignments)
     for resource in MODELS:
         for part in (resource, resource.version_model, resource.label_model, resource.tag_model):
             post_save.connect(_note_loaded, sender=part)
@@ -86,14 +86,14 @@ def _assignments(model: type[models.Model], names: tuple[str, ...]) -> tuple[str
 
     An assignment names only the column, a condition the table too.
     """
-    found = []
+    assignments = []
     for name in names:
         try:
             field: Any = model._meta.get_field(name)
         except FieldDoesNotExist:
             continue  # such as an account that is always active
-        found.append(f" {_quote(field.column)} = ")
-    return tuple(found)
+        assignments.append(f" {_quote(field.column)} = ")
+    return tuple(assignments)
 
 
 def _quote(name: str) -> str:

@@ -65,9 +65,11 @@ class Turns:
         """
         due = list(due)
         with self._lock:
-            known = {level for owner in due for level in _levels(owner)}
+            levels = {level for owner in due for level in _levels(owner)}
             self._latest = {
-                level: number for level, number in self._latest.items() if level in known or self._held[level]
+                level: number
+                for level, number in self._latest.items()
+                if level in levels or self._held[level]
             }
             free = self._places - self._held[()]
             may = [owner for owner in due if not owner or self._held[owner[:1]] < free]

@@ -159,14 +159,14 @@ def transaction() -> Iterator[None]:
     """
     opened = _open.transaction
     if opened is not None:
-        known, conditions = len(opened.entries), len(opened.conditions)
+        entry_count, condition_count = len(opened.entries), len(opened.conditions)
         opened.depth += 1
         try:
             with database.atomic():
                 yield
         except BaseException as error:
-            del opened.entries[known:]
-            del opened.conditions[conditions:]
+            del opened.entries[entry_count:]
+            del opened.conditions[condition_count:]
             _raise_in_use(error)
             raise
         finally:
@@ -183,9 +183,9 @@ def transaction() -> Iterator[None]:
     except (IntegrityError, *_PROTECTED) as error:
         _raise_in_use(error)
         # Nothing can refer to a workspace that was deleted in the meantime.
-        wanted = {entry["workspace_id"] for entry in begun.entries} - {""}
+        workspace_ids = {entry["workspace_id"] for entry in begun.entries} - {""}
         workspaces = apps.get_model("versioning.Workspace")._default_manager
-        if workspaces.filter(pk__in=wanted).count() < len(wanted):
+        if workspaces.filter(pk__in=workspace_ids).count() < len(workspace_ids):
             raise WorkspaceDeleted from None
         raise
     finally:
@@ -250,14 +250,16 @@ def record(
     for ordinal, agent in enumerate(seen_in, start=1):
         # Members of the workspace do not see these, because they see the entry about the block. They omit the
         # author of the change, because readers of the agent cannot read the block.
-        shown: dict[str, Any] = {"workspace_id": agent.workspace_id, "hidden_from": workspace_id or ""}
-        shown |= {"detail": {"fields": ["instructions"]}, "ordinal": ordinal, "actor": "", "key_prefix": ""}
-        opened.entries.append(make_entry(f"{agent.kind}.updated", Audience.READERS, by, agent, None, **shown))
+        values: dict[str, Any] = {"workspace_id": agent.workspace_id, "hidden_from": workspace_id or ""}
+        values |= {"detail": {"fields": ["instructions"]}, "ordinal": ordinal, "actor": "", "key_prefix": ""}
+        opened.entries.append(
+            make_entry(f"{agent.kind}.updated", Audience.READERS, by, agent, None, **values)
+        )
     if resource is not None:
         for watcher in _watchers.get(event_type, ()):
             watcher(by, resource, version, detail)
-    found: uuid.UUID = entry["uuid"]
-    return found
+    entry_id: uuid.UUID = entry["uuid"]
+    return entry_id
 
 
 def make_entry(
@@ -314,9 +316,9 @@ def together() -> Iterator[None]:
     opened = _open.transaction
     if opened is None:
         raise RuntimeError("together() needs an open events.transaction()")
-    known = len(opened.entries)
+    entry_count = len(opened.entries)
     yield
-    for ordinal, entry in enumerate(opened.entries[known:]):
+    for ordinal, entry in enumerate(opened.entries[entry_count:]):
         entry["ordinal"] = ordinal
 
 
@@ -389,8 +391,8 @@ class Extent:
 
 def extent() -> Extent:
     """Return the range of positions, in one statement."""
-    found = LogPosition.objects.values_list("position", "pruned_to", "epoch").first()
-    return Extent(*(found or (0, 0, "")))
+    row = LogPosition.objects.values_list("position", "pruned_to", "epoch").first()
+    return Extent(*(row or (0, 0, "")))
 
 
 def position() -> int:
@@ -411,11 +413,11 @@ def entries(after: int, limit: int = 1000) -> list[Event]:
     `editor.event.page`.
     """
     newer = Event.objects.filter(position__gt=after).order_by("position", "ordinal")
-    found = list(newer[:limit])
-    if len(found) == limit:
-        last = found[-1]
-        found += newer.filter(position=last.position, ordinal__gt=last.ordinal)
-    return found
+    rows = list(newer[:limit])
+    if len(rows) == limit:
+        last = rows[-1]
+        rows += newer.filter(position=last.position, ordinal__gt=last.ordinal)
+    return rows
 
 
 class Change(NamedTuple):
@@ -465,17 +467,17 @@ def take_positions_and_insert(
     Returns the position of the newest change of any rights, which is the last of these positions if the
     entries are about rights.
     """
-    taken = [number, number if is_about_rights else 0]
+    increments = [number, number if is_about_rights else 0]
     if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
         with prepared_cursor() as cursor:
             with one_round_trip():
                 _prepare(steps)
-                parameters = [*taken, number, *row_values(inserted_columns(Event), entries)]
+                parameters = [*increments, number, *row_values(inserted_columns(Event), entries)]
                 cursor.execute(_both(len(entries)), parameters)
             return int(cursor.fetchone()[0])
     _prepare(steps)
     with prepared_cursor() as cursor:
-        cursor.execute(_taken(), taken)
+        cursor.execute(_taken(), increments)
         position, rights_position = cursor.fetchone()
     for entry in entries:
         entry["position"] += position - number
@@ -537,16 +539,16 @@ def prune(before: datetime.datetime) -> int:
     that no reader sees only some of them; an interrupted prune is completed by the next one.
     """
     newest = position()  # before anything else, so that entries written in the meantime come after it
-    kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
-    last = newest if kept is None else min(newest, kept - 1)
+    first_kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
+    last = newest if first_kept is None else min(newest, first_kept - 1)
     last = min([last, *(read for reader in _readers if (read := reader()) is not None)])
     LogPosition.objects.filter(pruned_to__lt=last).update(pruned_to=last)
     pruned_to = extent().oldest
-    gone = Event.objects.filter(position__lte=pruned_to).order_by("position")
+    expired = Event.objects.filter(position__lte=pruned_to).order_by("position")
     removed, more = 0, True
     while more:
-        last = gone.values_list("position", flat=True)[AT_ONCE - 1 : AT_ONCE].first()
+        last = expired.values_list("position", flat=True)[AT_ONCE - 1 : AT_ONCE].first()
         more = last is not None
-        some = gone.filter(position__lte=last) if more else gone
-        removed += unguard(some.order_by()).delete()[0]
+        batch = expired.filter(position__lte=last) if more else expired
+        removed += unguard(batch.order_by()).delete()[0]
     return removed

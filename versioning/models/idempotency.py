@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections import Counter, defaultdict
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db import DatabaseError, models, transaction
 from django.db.models.functions import Cast
@@ -57,10 +57,10 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
         own = self.filter(caller=caller, key=key)
         is_over = models.Q(begun_at__lt=now - LIFETIME)
         own.filter(is_over | models.Q(status=0, begun_at__lt=now - ABANDONED_AFTER)).delete()
-        made = IdempotentRequest(caller=caller, key=key, digest=digest, begun_at=now)
-        self.bulk_create([made], ignore_conflicts=True)
-        found = own.get()
-        return None if found.pk == made.pk else found
+        request = IdempotentRequest(caller=caller, key=key, digest=digest, begun_at=now)
+        self.bulk_create([request], ignore_conflicts=True)
+        stored_request = own.get()
+        return None if stored_request.pk == request.pk else stored_request
 
     def end(self, caller: str, key: str, digest: str, answer: StoredAnswer | None) -> None:
         """Store the answer to the request that has begun.
@@ -73,10 +73,10 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
         if answer is None:
             own.filter(status=0).delete()
         elif not own.update(**answer._asdict()):
-            made = IdempotentRequest(
+            request = IdempotentRequest(
                 caller=caller, key=key, digest=digest, begun_at=timezone.now(), **answer._asdict()
             )
-            self.bulk_create([made], ignore_conflicts=True)
+            self.bulk_create([request], ignore_conflicts=True)
         if answer is not None:
             self._forget_oldest(caller)
 
@@ -129,21 +129,22 @@ class IdempotentRequest(models.Model):
 
 
 class Unwritten:
-    """Ends of requests that the database could not store because it was full or unavailable.
+    """Ends of requests that are not stored yet: of streams, and those for which the database was unavailable.
 
     A thread writes them once that is possible. Until then only this process knows the answers; to other
     processes the requests are in progress. Answers of one caller take at most `MAX_BYTES`, and all together
     `MAX_UNWRITTEN_BYTES`; beyond that, the oldest one of the caller with the most is dropped.
     """
 
-    every: ClassVar[float | None] = 1.0
+    every: float | None = 1.0
     """The seconds between attempts; None writes only when `write` is called."""
 
     def __init__(self) -> None:
-        self._reset()
-        os.register_at_fork(after_in_child=self._reset)  # the parent writes its own
+        self.forget()
+        os.register_at_fork(after_in_child=self.forget)  # the parent writes its own
 
-    def _reset(self) -> None:
+    def forget(self) -> None:
+        """Discard unwritten ends."""
         self._lock = threading.Lock()
         self._ends: defaultdict[str, dict[str, tuple[str, StoredAnswer | None]]] = defaultdict(dict)
         """By caller and key, oldest first."""

@@ -50,8 +50,8 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     def digest_of(self, token: str) -> str:
         """Return the digest by which the invitation of a link is found; it need not exist."""
         mailed = _MAILED.fullmatch(token)
-        found = self.filter(pk=int(mailed[1])).first() if mailed else None
-        return hash_secret(token) if found is None or not found.is_mailed_token(token) else found.digest
+        row = self.filter(pk=int(mailed[1])).first() if mailed else None
+        return hash_secret(token) if row is None or not row.is_mailed_token(token) else row.digest
 
 
 class Invitation(models.Model):
@@ -124,7 +124,7 @@ class Invitation(models.Model):
     def _signer(self) -> signing.Signer:
         return signing.Signer(salt=f"{__name__} {self.digest}")
 
-    def record(self, what: str, by: Caller) -> None:
+    def record(self, event: str, by: Caller) -> None:
         """Record an event of the invitation."""
         detail: dict[str, Any] = {"username": self.username, "role": self.role}
-        events.record(f"invitation.{what}", by=by, workspace_id=self.workspace_id, **detail)
+        events.record(f"invitation.{event}", by=by, workspace_id=self.workspace_id, **detail)

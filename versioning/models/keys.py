@@ -84,8 +84,8 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         """
         if workspace is not None:
             owned = caller_for(owner)
-            held = owned.everywhere or owned.roles.get(workspace.id)
-            if held is None or (role is not None and role.rank > held.rank):
+            owner_role = owned.everywhere or owned.roles.get(workspace.id)
+            if owner_role is None or (role is not None and role.rank > owner_role.rank):
                 raise Invalid.field(
                     "role",
                     Message(
@@ -128,8 +128,8 @@ class ApiKeyManager(models.Manager["ApiKey"]):
 
     def find_by_secret_or_prefix(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret or prefix, usable or not."""
-        named = models.Q(digest=hash_secret(key_or_prefix)) | models.Q(prefix=key_or_prefix)
-        return self.filter(named).first()
+        condition = models.Q(digest=hash_secret(key_or_prefix)) | models.Q(prefix=key_or_prefix)
+        return self.filter(condition).first()
 
 
 @cache
@@ -137,8 +137,10 @@ def _by_digest() -> OneByKey[ApiKey]:
     """Return the query that finds a key by its digest, compiled."""
     log = LogPosition.objects
     newest_change = models.Subquery(log.values("rights_position")[:1])
-    named = models.Subquery(log.values("installation")[:1])
-    keys: Any = ApiKey.objects.select_related("owner").annotate(newest_change=newest_change, named=named)
+    installation = models.Subquery(log.values("installation")[:1])
+    keys: Any = ApiKey.objects.select_related("owner").annotate(
+        newest_change=newest_change, named=installation
+    )
     return OneByKey(keys, found_by="digest")
 
 
@@ -254,9 +256,9 @@ class ApiKey(models.Model):
             self.record("revoked", by=by)
             self.ended = {name: follower(self, by) for name, follower in _followers.items()}
 
-    def record(self, what: str, *, by: Caller) -> None:
+    def record(self, event: str, *, by: Caller) -> None:
         events.record(
-            f"key.{what}",
+            f"key.{event}",
             by=by,
             workspace_id=self.workspace_id,
             prefix=self.prefix,
@@ -299,11 +301,11 @@ def limit_caller(owner: Caller, *, workspace_id: str | None, role: Role | None, 
     """Return the caller for a key: its owner, limited to the key's workspace and role."""
     everywhere, roles = owner.everywhere, dict(owner.roles)
     if workspace_id is not None:
-        held = everywhere or roles.get(workspace_id)
-        everywhere, roles = None, {workspace_id: held} if held else {}
+        owner_role = everywhere or roles.get(workspace_id)
+        everywhere, roles = None, {workspace_id: owner_role} if owner_role else {}
     return replace(
         owner,
-        roles={workspace: held.at_most(role) for workspace, held in roles.items()},
+        roles={workspace: owner_role.at_most(role) for workspace, owner_role in roles.items()},
         everywhere=everywhere.at_most(role) if everywhere else None,
         key_workspace=workspace_id,
         **key,

@@ -231,27 +231,27 @@ class _Connection:
                 self.close()
                 raise Silent
             server.consume_input()
-        found = None
+        last_result = None
         while (result := server.get_result()) is not None:
-            found = result
-        if found is None or found.status != expected:
+            last_result = result
+        if last_result is None or last_result.status != expected:
             self.close()
             raise psycopg.OperationalError("the position of the log could not be read")
-        return found
+        return last_result
 
 
 def _connect(parameters: dict[str, Any]) -> Server:
     """Connect with Django's parameters; raises `psycopg.Error` if the server does not accept in time."""
-    wanted = {name: value for name, value in parameters.items() if name not in NOT_OF_LIBPQ}
-    server = PGconn.connect_start(make_conninfo(**wanted).encode())
+    options = {name: value for name, value in parameters.items() if name not in NOT_OF_LIBPQ}
+    server = PGconn.connect_start(make_conninfo(**options).encode())
     until = time.monotonic() + CONNECT_SECONDS
     while (state := server.connect_poll()) != PollingStatus.OK:
         # Another host has another socket.
         poll = select.poll()
         if state != PollingStatus.FAILED:
             poll.register(server.socket, select.POLLIN if state == PollingStatus.READING else select.POLLOUT)
-        left = until - time.monotonic()
-        if state == PollingStatus.FAILED or left <= 0 or not poll.poll(left * 1000):
+        remaining = until - time.monotonic()
+        if state == PollingStatus.FAILED or remaining <= 0 or not poll.poll(remaining * 1000):
             server.finish()
             raise psycopg.OperationalError("no connection for the position of the log")
     server.nonblocking = 1

@@ -18,9 +18,9 @@ def merged_slice(
     """
     # Unstored items can precede the slice, so its rows begin at most that much earlier.
     first = max(0, start - len(unstored))
-    found = list(rows.order_by(*order)[first:stop])
+    items = list(rows.order_by(*order)[first:stop])
     if unstored:
-        found += unstored
+        items += unstored
         for field in reversed(order):
-            found.sort(key=attrgetter(field.removeprefix("-")), reverse=field.startswith("-"))
-    return found[start - first : stop - first]
+            items.sort(key=attrgetter(field.removeprefix("-")), reverse=field.startswith("-"))
+    return items[start - first : stop - first]

@@ -27,8 +27,8 @@ class MessageField(models.TextField):  # type: ignore[type-arg]
         """Return the stored message; earlier releases stored every message as plain text."""
         if value is None or not value.startswith('{"template": '):
             return value
-        found: str = _read_message(json.loads(value))
-        return found
+        message: str = _read_message(json.loads(value))
+        return message
 
 
 def _split_message(value: Any) -> Any:

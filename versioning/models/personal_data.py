@@ -102,10 +102,10 @@ class Erasure:
 
     def found_in(self, field: str) -> Q:
         """Return the condition that a text column has the name, or the address, in quotation marks."""
-        found = Q()
+        condition = Q()
         for quoted, _new in self._quote_names():
-            found |= contains(F(field), Value(quoted))
-        return found
+            condition |= contains(F(field), Value(quoted))
+        return condition
 
     def _quote_names(self) -> Iterable[tuple[str, str]]:
         for old in filter(None, (self.name, self.address)):
@@ -156,8 +156,8 @@ def sentences_in(model: str, *fields: str) -> PersonalData:
         changed = 0
         for field in fields:
             texts = rows.annotate(stored_text=Cast(F(field), TextField()))
-            named = texts.filter(erasure.found_in("stored_text")).values_list("pk", "stored_text")
-            for pk, text in list(named):
+            matching_texts = texts.filter(erasure.found_in("stored_text")).values_list("pk", "stored_text")
+            for pk, text in list(matching_texts):
                 changed += rows.filter(pk=pk).update(**{field: erasure.replace_quoted(text)})
         return changed
 
@@ -211,9 +211,9 @@ def _erase_in_versions(erasure: Erasure) -> int:
         versions = unguard(model.version_model.objects.order_by())
         changed += versions.filter(bypassed_by=erasure.name).update(bypassed_by=erasure.new_name)
         if erasure.user is not None:
-            shown = Q(author=erasure.user) | Q(published_by=erasure.user)
-            shown |= Q(pk__in=versions.filter(author=erasure.user).values("resource_id"))
-            unguard(model._default_manager.filter(shown)).update(
+            condition = Q(author=erasure.user) | Q(published_by=erasure.user)
+            condition |= Q(pk__in=versions.filter(author=erasure.user).values("resource_id"))
+            unguard(model._default_manager.filter(condition)).update(
                 revision=F("revision") + 1, published_revision=F("published_revision") + 1
             )
     return changed
@@ -232,18 +232,18 @@ def _erase_keys(erasure: Erasure) -> int:
 
 def _erase_invitations(erasure: Erasure) -> int:
     """Withdraw pending invitations of the person; replace the name in accepted ones."""
-    named = Q(username=erasure.name)
+    condition = Q(username=erasure.name)
     if erasure.address:
-        named |= Q(mail=erasure.address) | Q(username=erasure.address)
-    found = list(Invitation.objects.filter(named))
-    for invitation in found:
+        condition |= Q(mail=erasure.address) | Q(username=erasure.address)
+    invitations = list(Invitation.objects.filter(condition))
+    for invitation in invitations:
         invitation.username, invitation.mail = erasure.new_name, ""
         if invitation.accepted_at is None:
             invitation.record("withdrawn", erasure.by)
             invitation.delete()
         else:
             invitation.save(update_fields=["username", "mail"])
-    return len(found)
+    return len(invitations)
 
 
 def _erase_repeated_answers(erasure: Erasure) -> int:
@@ -275,8 +275,8 @@ def _erase_in_history_of_account(erasure: Erasure) -> int:
     if erasure.user is None or not apps.is_installed("django.contrib.admin"):
         return 0
     entries: type[Model] = apps.get_model("admin.LogEntry")
-    named = {"content_type__model": erasure.user._meta.model_name, "object_id": str(erasure.user.pk)}
-    rows: Any = entries._default_manager.filter(**named)
+    lookups = {"content_type__model": erasure.user._meta.model_name, "object_id": str(erasure.user.pk)}
+    rows: Any = entries._default_manager.filter(**lookups)
     return int(rows.update(object_repr=erasure.new_name))
 
 

@@ -77,14 +77,14 @@ class ReplicaState(NamedTuple):
 
 def state() -> ReplicaState:
     """Return the replica's state compared with the primary; raises `django.db.Error` without a primary."""
-    found = position()
-    if found is None:
+    replayed = position()
+    if replayed is None:
         return ReplicaState("gone", None, 0)
     missing = (
-        Event.objects.filter(position__gt=found).order_by("position").values_list("created_at", flat=True)
+        Event.objects.filter(position__gt=replayed).order_by("position").values_list("created_at", flat=True)
     )
     oldest = missing.first()
     if oldest is None:
-        return ReplicaState("current" if found >= events.position() else "behind", found, 0)
+        return ReplicaState("current" if replayed >= events.position() else "behind", replayed, 0)
     seconds = max(0.0, (timezone.now() - oldest).total_seconds())
-    return ReplicaState("behind" if seconds <= settings.EDITOR_REPLICA_LAG else "late", found, seconds)
+    return ReplicaState("behind" if seconds <= settings.EDITOR_REPLICA_LAG else "late", replayed, seconds)

@@ -64,8 +64,8 @@ class SealedKey(models.Model):
         keys = sealing.Keys(cls.texts(), cls.purpose)
         stored = rows.values_list("sealed", flat=True).first()
         if stored is None:
-            made = keys.seal(secrets.token_bytes(KEY_BYTES))
-            rows.bulk_create([cls(sealed=made)], ignore_conflicts=True)
+            sealed = keys.seal(secrets.token_bytes(KEY_BYTES))
+            rows.bulk_create([cls(sealed=sealed)], ignore_conflicts=True)
             stored = rows.values_list("sealed", flat=True).get()
         try:
             key, renewed = keys.open(stored)
@@ -136,25 +136,25 @@ def rotate_sessions() -> int:
     rows = store.get_model_class()._default_manager
     changed = 0
     for row in rows.order_by("pk").iterator(_AT_ONCE):
-        held = store().decode(row.session_data)
-        if held and _rotate_contents(store(), row.session_data, held):
+        session = store().decode(row.session_data)
+        if session and _rotate_contents(store(), row.session_data, session):
             # A session that changed in the meantime has been signed with the current key.
             changed += rows.filter(pk=row.pk, session_data=row.session_data).update(
-                session_data=store().encode(held)
+                session_data=store().encode(session)
             )
     return changed
 
 
-def _rotate_contents(store: Any, data: str, held: dict[str, Any]) -> bool:
+def _rotate_contents(store: Any, data: str, session: dict[str, Any]) -> bool:
     """Bring the contents of a session up to date; return whether anything is under an earlier key."""
     try:
         signing.loads(data, salt=store.key_salt, serializer=store.serializer, fallback_keys=[])
         was_signed_earlier = False
     except signing.BadSignature:
         was_signed_earlier = True
-    known, person_id = held.get(HASH_SESSION_KEY), held.get(SESSION_KEY)
-    person = get_user_model()._default_manager.filter(pk=person_id).first() if known and person_id else None
-    if person is not None and known in set(person.get_session_auth_fallback_hash()):
-        held[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    digest, person_id = session.get(HASH_SESSION_KEY), session.get(SESSION_KEY)
+    person = get_user_model()._default_manager.filter(pk=person_id).first() if digest and person_id else None
+    if person is not None and digest in set(person.get_session_auth_fallback_hash()):
+        session[HASH_SESSION_KEY] = person.get_session_auth_hash()
         return True
     return was_signed_earlier

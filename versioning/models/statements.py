@@ -114,9 +114,9 @@ def one_round_trip() -> Iterator[None]:
 def insert(model: type[models.Model], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, given as values by attribute, without an automatic primary key."""
     for first in range(0, len(rows), ROWS_AT_ONCE):
-        some = rows[first : first + ROWS_AT_ONCE]
+        batch = rows[first : first + ROWS_AT_ONCE]
         with prepared_cursor() as cursor:
-            cursor.execute(_insertion(model, len(some)), row_values(inserted_columns(model), some))
+            cursor.execute(_insertion(model, len(batch)), row_values(inserted_columns(model), batch))
 
 
 def insert_new(row: models.Model) -> None:
@@ -176,9 +176,13 @@ def find_conversion(field: Any) -> Conversion | None:
     while field.remote_field is not None:
         field = field.target_field
     database = connections[DEFAULT_DB_ALIAS]
-    known = _CONVERSIONS.get(database.vendor, {})
-    if type(field) in known and getattr(field, "encoder", None) is None and database.timezone == datetime.UTC:
-        return known[type(field)]
+    by_type = _CONVERSIONS.get(database.vendor, {})
+    if (
+        type(field) in by_type
+        and getattr(field, "encoder", None) is None
+        and database.timezone == datetime.UTC
+    ):
+        return by_type[type(field)]
     if isinstance(field, _PREPARED) or (is_key and type(field) not in _PLAIN_KEYS):
         return lambda value: field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
     return None
@@ -227,7 +231,7 @@ class _Compiled(Generic[M]):
         columns = compiler.select[: compiler.col_count]
         self._object = _Object(compiler.klass_info, columns)
         converters = compiler.get_converters([column[0] for column in columns])
-        self._converters = [(place, *found) for place, found in converters.items()]
+        self._converters = [(place, *converter) for place, converter in converters.items()]
         self._annotations: Final[dict[str, int]] = dict(compiler.annotation_col_map)
 
     def rows(self, keys: Sequence[str]) -> list[M]:
@@ -236,14 +240,14 @@ class _Compiled(Generic[M]):
         with prepared_cursor() as cursor:
             cursor.execute(self._sql, _parameters(self._params, keys))
             rows = cursor.fetchall()
-        found = []
+        instances = []
         for row in rows:
             values = _convert_row(row, self._converters, connections[self._alias])
-            made: M = self._object.of(self._alias, values)
+            instance: M = self._object.of(self._alias, values)
             for name, place in self._annotations.items():
-                setattr(made, name, values[place])
-            found.append(made)
-        return found
+                setattr(instance, name, values[place])
+            instances.append(instance)
+        return instances
 
 
 class OneByKey(Generic[M]):
@@ -255,8 +259,8 @@ class OneByKey(Generic[M]):
 
     def get(self, *, pk: str) -> M:
         """Return the row with this primary key; raises `DoesNotExist`."""
-        for found in self._compiled.rows([pk]):
-            return found
+        for row in self._compiled.rows([pk]):
+            return row
         raise self._model.DoesNotExist
 
 
@@ -278,20 +282,20 @@ class _Object:
         """Return the object; None if an outer join found no row."""
         if values[self._key] is None:
             return None
-        found = self._model.from_db(alias, self._names, values[self._values])
+        instance = self._model.from_db(alias, self._names, values[self._values])
         for set_related, set_back, related in self._related:
             other = related.of(alias, values)
-            set_related(found, other)
+            set_related(instance, other)
             if other is not None:
-                set_back(other, found)
-        return found
+                set_back(other, instance)
+        return instance
 
 
 def _in_parts(keys: Collection[str]) -> Iterator[list[str]]:
     """Yield the keys in parts of few sizes, so that few statements serve any number; the last is padded."""
-    wanted = sorted(keys)
-    for first in range(0, len(wanted), MAX_KEYS):
-        part = wanted[first : first + MAX_KEYS]
+    sorted_keys = sorted(keys)
+    for first in range(0, len(sorted_keys), MAX_KEYS):
+        part = sorted_keys[first : first + MAX_KEYS]
         size = 1 << (len(part) - 1).bit_length()
         yield part + part[:1] * (size - len(part))
 
@@ -348,12 +352,12 @@ class ValuesByKeys:
         except EmptyResultSet:
             return self._compiled.setdefault(size, (None, [], []))
         converters = compiler.get_converters([column[0] for column in compiler.select])
-        made = self._compiled[size] = (
+        compiled = self._compiled[size] = (
             sql,
             list(params),
             [(place, *converter) for place, converter in converters.items()],
         )
-        return made
+        return compiled
 
 
 class QueriesForCallers(Generic[Q]):
@@ -362,25 +366,25 @@ class QueriesForCallers(Generic[Q]):
     def __init__(self) -> None:
         self._held: BoundedCache[Hashable, tuple[object, Q]] = BoundedCache(MAX_QUERIES)
 
-    def get(self, caller: Caller, code: Registry, asked: Hashable, compile_query: Callable[[], Q]) -> Q:
+    def get(self, caller: Caller, code: Registry, query_key: Hashable, compile_query: Callable[[], Q]) -> Q:
         """Return the query for this caller; `compile_query` makes a missing one."""
         rights = (caller.scope(Right.READ), caller.scope(Right.READ_DRAFTS), caller.id_prefix)
-        question = (*rights, code.workspace_id, asked)
+        cache_key = (*rights, code.workspace_id, query_key)
         in_code = code.agents  # they decide who can read overrides, and are only replaced as a whole
-        held = self._held.get(question)
-        if held is None or held[0] is not in_code:
-            held = in_code, compile_query()
-            self._held.put(question, held, 1)
-        return held[1]
+        entry = self._held.get(cache_key)
+        if entry is None or entry[0] is not in_code:
+            entry = in_code, compile_query()
+            self._held.put(cache_key, entry, 1)
+        return entry[1]
 
 
 def _parameters(params: Sequence[Any], keys: Sequence[str]) -> list[Any]:
     """Return the parameters of a compiled query, with keys in the place of their `_Key`s."""
-    found = list(params)
+    parameters = list(params)
     for place, value in enumerate(params):
         if type(value) is _Key:
-            found[place] = keys[int(value)]
-    return found
+            parameters[place] = keys[int(value)]
+    return parameters
 
 
 def _convert_row(row: Sequence[Any], converters: list[Any], database: Any) -> tuple[Any, ...]:

@@ -43,9 +43,9 @@ class Tag(Guarded):
     def ids_with(cls, names: Collection[str]) -> models.QuerySet[Any, Any]:
         """Return the ids of the resources that have all of these tags, given without duplicates."""
         manager: Any = cls._default_manager
-        named = manager.filter(name__in=names).order_by().values("resource")
-        found: models.QuerySet[Any, Any] = named.annotate(found=models.Count("pk")).filter(found=len(names))
-        return found.values("resource")
+        rows = manager.filter(name__in=names).order_by().values("resource")
+        tagged: models.QuerySet[Any, Any] = rows.annotate(found=models.Count("pk")).filter(found=len(names))
+        return tagged.values("resource")
 
     @classmethod
     def begin(cls, resource: Any) -> None:
@@ -57,11 +57,11 @@ class Tag(Guarded):
         """Update the rows to match the metadata of a locked resource."""
         manager: Any = cls._default_manager
         rows = manager.filter(resource_id=resource.pk)
-        wanted = read_tags(resource.metadata)
+        tags = read_tags(resource.metadata)
         stored = set(rows.values_list("name", flat=True))
-        if stored - set(wanted):
-            unguard(rows.filter(name__in=stored - set(wanted))).delete()
-        insert(cls, [{"resource_id": resource.pk, "name": name} for name in wanted if name not in stored])
+        if stored - set(tags):
+            unguard(rows.filter(name__in=stored - set(tags))).delete()
+        insert(cls, [{"resource_id": resource.pk, "name": name} for name in tags if name not in stored])
 
 
 class VersionLabel(Guarded):
@@ -115,11 +115,11 @@ class FavoriteQuerySet(models.QuerySet["Favorite"]):
         marks, own = Count("pk"), Count("pk", filter=Q(user_id=user_id))
         rows = self.filter(kind=kind.slug, resource_id__in=resource_ids)
         counted = rows.values_list("resource_id").annotate(marks=marks, own=own)
-        found = {
+        favorites = {
             resource_id: Favorited(by_caller=bool(mine), count=count) for resource_id, count, mine in counted
         }
         return {
-            resource_id: found.get(resource_id, Favorited(by_caller=False, count=0))
+            resource_id: favorites.get(resource_id, Favorited(by_caller=False, count=0))
             for resource_id in resource_ids
         }
 
@@ -191,29 +191,29 @@ class JsonType(Func):
 
 def members(text: str, *, field: str) -> dict[str, Any]:
     """Return the members to find, from a JSON object; raises `Invalid` for the field."""
-    wanted = canonical.sorted_by_key(canonical.parse(text, field=field))
-    if not isinstance(wanted, dict):
+    required = canonical.sorted_by_key(canonical.parse(text, field=field))
+    if not isinstance(required, dict):
         raise Invalid.field(field, "must be a JSON object")
-    if len(wanted) > MAX_KEYS:
+    if len(required) > MAX_KEYS:
         raise Invalid.field(field, Message("must not ask for more than {limit} keys", limit=MAX_KEYS))
-    for key in wanted:
+    for key in required:
         if not _KEY.fullmatch(key):
             raise Invalid.field(f"{field}.{key}", "must begin with a letter or _, then letters, digits, _")
-    return wanted
+    return required
 
 
-def with_members(rows: QuerySet[Any], wanted: Mapping[str, Any]) -> QuerySet[Any]:
+def with_members(rows: QuerySet[Any], required: Mapping[str, Any]) -> QuerySet[Any]:
     """Filter by metadata that has all these members."""
-    for position, (key, value) in enumerate(wanted.items()):
+    for position, (key, value) in enumerate(required.items()):
         member, kind = f"_metadata_{position}", f"_metadata_{position}_type"
         rows = rows.alias(**{member: KeyTransform(key, "metadata"), kind: JsonType(key)})
         rows = rows.filter(**{member: value, f"{kind}__in": _type_names(value)})
     return rows
 
 
-def has_members(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def has_members(metadata: Mapping[str, Any], required: Mapping[str, Any]) -> bool:
     """Apply the same rule to metadata in memory."""
-    return all(key in metadata and canonical.same(metadata[key], value) for key, value in wanted.items())
+    return all(key in metadata and canonical.same(metadata[key], value) for key, value in required.items())
 
 
 def _type_names(value: Any) -> list[str]:

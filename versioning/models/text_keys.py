@@ -81,10 +81,10 @@ def contains_caseless(column: Any, text: str) -> Q:
 
 def contains_words(columns: Sequence[str], text: str) -> Q:
     """Return the condition that each word of a text is in one of the columns, without regard to case."""
-    found = Q()
+    condition = Q()
     for word in text.split():
-        found &= reduce(or_, (contains_caseless(column, word) for column in columns))
-    return found
+        condition &= reduce(or_, (contains_caseless(column, word) for column in columns))
+    return condition
 
 
 def equals_caseless(column: Any, text: str) -> Q:
@@ -123,12 +123,12 @@ def create_in_postgresql(schema_editor: Any) -> None:
 def postgresql_statements(*, has_icu: bool) -> list[str]:
     """Return the statements that create the functions and the collation in PostgreSQL."""
     header = "RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$SELECT "
-    common, others, expanded = _folds()
+    common, uncommon, expanded = _folds()
     # `translate` looks each character up from the beginning of its list: most texts need none or a short one.
-    other = f"translate(text, {_quote(others)}, {_quote(others.values())})"
+    other = f"translate(text, {_quote(uncommon)}, {_quote(uncommon.values())})"
     for letter, letters in expanded.items():
         other = f"replace({other}, {_quote(letter)}, {_quote(letters)})"
-    rare = _character_class([*others, *expanded])
+    rare = _character_class([*uncommon, *expanded])
     fold = (
         f"CASE WHEN text ~ {rare} THEN {other} ELSE text END FROM ("  # noqa: S608
         f"SELECT CASE WHEN text ~ {_character_class(common)}"
@@ -155,16 +155,16 @@ def _folds() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     Frequent letters first, then others, then those that become several.
     """
     common: dict[str, str] = {}
-    others: dict[str, str] = {}
+    uncommon: dict[str, str] = {}
     expanded: dict[str, str] = {}
     for code in (*range(0x80, 0xD800), *range(0xE000, 0x110000)):
         letter = chr(code)
         folded = letter.casefold()
         if folded == letter:
             continue
-        target = expanded if len(folded) > 1 else common if code in _COMMON else others
+        target = expanded if len(folded) > 1 else common if code in _COMMON else uncommon
         target[letter] = folded
-    return common, others, expanded
+    return common, uncommon, expanded
 
 
 def _character_class(letters: Any) -> str:

@@ -97,11 +97,11 @@ class Fts5(TextIndex):
         """Return the ids of the documents that have all terms, as a subquery."""
         # Words consist only of letters and digits, so they cannot end a string of FTS5.
         phrases = (f'"{" ".join(term.words)}"{" *" if term.begins else ""}' for term in query.terms)
-        wanted = " AND ".join(phrases)
+        expression = " AND ".join(phrases)
         table = _words_table(model)
-        statement, values = f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [wanted]  # noqa: S608
+        statement, values = f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [expression]  # noqa: S608
         if place in NARROW:
-            values = [f"{{{_COLUMNS[NARROW.index(place)]}}} : ({wanted})"]
+            values = [f"{{{_COLUMNS[NARROW.index(place)]}}} : ({expression})"]
         elif place in LEADING:
             goes_on = " *" if query.beginning != query.line else ""
             values = [f'{{name id}} : ^ "{query.line.strip()}"{goes_on}']
@@ -173,13 +173,13 @@ def _words(lines: Lines) -> list[Any]:
 
 def _distinct_words(words: list[str]) -> list[str]:
     """Return the distinct words, without those that exceed the size of a vector."""
-    kept, size = [], 0
+    distinct, size = [], 0
     for word in dict.fromkeys(words):
         size += len(word.encode()) + 1
         if size > MAX_BYTES:
             break
-        kept.append(word)
-    return kept
+        distinct.append(word)
+    return distinct
 
 
 def _lexemes(term: Term) -> str:
@@ -337,10 +337,10 @@ def fold_stored(version_model: Any, document_model: Any, connection: Any) -> Non
     update = f"UPDATE {table} SET search_text = editor_caseless(search_text) WHERE id = %s"  # noqa: S608
     key = version_model._meta.pk
     for start in range(0, len(ids), _AT_ONCE):
-        some = ids[start : start + _AT_ONCE]
+        batch = ids[start : start + _AT_ONCE]
         with connection.cursor() as cursor:
-            cursor.executemany(update, [[key.get_db_prep_save(pk, connection)] for pk in some])
-        text_index(connection).remove(document_model._default_manager.filter(version_id__in=some))
+            cursor.executemany(update, [[key.get_db_prep_save(pk, connection)] for pk in batch])
+        text_index(connection).remove(document_model._default_manager.filter(version_id__in=batch))
     if ids:
         progress = document_model._meta.apps.get_model("versioning", "SearchProgress")
         progress._default_manager.update(is_whole=False)
@@ -445,10 +445,10 @@ def _compare_some() -> None:
     with transaction.atomic():
         progress = _locked_progress()
         added = sum(_index(slug, ids) for slug, ids in lacking.items())
-        for model, gone in stale.items():
+        for model, stale_ids in stale.items():
             documents = model.document_model._default_manager
-            for first in range(0, len(gone), AT_ONCE):
-                text_index().remove(documents.filter(pk__in=gone[first : first + AT_ONCE]))
+            for first in range(0, len(stale_ids), AT_ONCE):
+                text_index().remove(documents.filter(pk__in=stale_ids[first : first + AT_ONCE]))
         # Does not wait for versions that are missing although a pointer refers to them.
         is_last = is_last or (not added and _not_indexed(AT_ONCE) == lacking)
         progress.position, progress.is_whole = position, is_last
@@ -464,12 +464,12 @@ def _changed_resources(after: int, until: int) -> Missing | None:
     """Return the resources of the entries between two positions; None if unknown or too many."""
     if after == until:
         return {}
-    found = events.changes(after, until, _MAX_ENTRIES)
+    entries = events.changes(after, until, _MAX_ENTRIES)
     # A position without an entry is a change that is not recorded, or was pruned.
-    if len(found) == _MAX_ENTRIES or len({position.position for position in found}) != until - after:
+    if len(entries) == _MAX_ENTRIES or len({position.position for position in entries}) != until - after:
         return None
     changed: Missing = defaultdict(set)
-    for entry in found:
+    for entry in entries:
         if entry.resource_kind in MODELS_BY_SLUG:
             changed[entry.resource_kind].add(entry.resource_id)
     return changed
@@ -479,17 +479,17 @@ def _count_bytes(changed: Missing) -> int:
     """Return the length of the resources' texts, in both versions that a pointer may refer to."""
     lengths = (Bytes(f"{pointer}_version__search_text") for pointer in ("active", "latest"))
     total = sum((Coalesce(Sum(length), 0) for length in lengths), start=Value(0))
-    found = (
+    sizes = (
         MODELS_BY_SLUG[slug]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
         for slug, ids in changed.items()
         if ids
     )
-    return sum(found)
+    return sum(sizes)
 
 
 def _not_indexed(limit: int) -> Missing:
     """Return resources with a version that is not in the index, at most `limit`."""
-    found: Missing = {}
+    missing_ids: Missing = {}
     for model in MODELS:
         documents = model.document_model._default_manager
         latest, active = (
@@ -497,31 +497,31 @@ def _not_indexed(limit: int) -> Missing:
             for pointer in ("latest_version_id", "active_version_id")
         )
         rows: Any = model._default_manager.filter(latest | Q(active, active_version_id__isnull=False))
-        ids = found[model.kind.slug] = set(rows.order_by("pk").values_list("pk", flat=True)[:limit])
+        ids = missing_ids[model.kind.slug] = set(rows.order_by("pk").values_list("pk", flat=True)[:limit])
         limit -= len(ids)
-    return found
+    return missing_ids
 
 
 def _index(kind_slug: str, ids: Iterable[str]) -> int:
     """Index the versions that these resources point at, and no others; return how many are new."""
     model, ids, added = MODELS_BY_SLUG[kind_slug], list(ids), 0
     for first in range(0, len(ids), AT_ONCE):
-        some = ids[first : first + AT_ONCE]
-        rows: Any = model._default_manager.filter(pk__in=some)
+        batch = ids[first : first + AT_ONCE]
+        rows: Any = model._default_manager.filter(pk__in=batch)
         pointers = rows.values_list("active_version_id", "latest_version_id")
         current = {version_id for both in pointers for version_id in both if version_id is not None}
-        indexed = model.document_model._default_manager.filter(resource_id__in=some)
-        known = set(indexed.values_list("version_id", flat=True))
+        indexed = model.document_model._default_manager.filter(resource_id__in=batch)
+        indexed_ids = set(indexed.values_list("version_id", flat=True))
         text_index().remove(indexed.exclude(version_id__in=current))
-        documents = list(_new_documents(model, current - known))
+        documents = list(_new_documents(model, current - indexed_ids))
         text_index().add(documents)
         added += len(documents)
     return added
 
 
-def _new_documents(model: type[VersionedResource], wanted: Iterable[UUID]) -> Iterator[NewDocument]:
+def _new_documents(model: type[VersionedResource], version_ids: Iterable[UUID]) -> Iterator[NewDocument]:
     documents = model.document_model._default_manager
-    versions: Any = model.version_model._default_manager.filter(pk__in=wanted)
+    versions: Any = model.version_model._default_manager.filter(pk__in=version_ids)
     for version in versions.only("resource_id", "config_json"):
         texts = searchable(version.resource_id, version.config, model.kind.text_field)
         yield documents.model(version_id=version.pk, resource_id=version.resource_id), Lines.of(texts)

@@ -147,9 +147,9 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
             self.bulk_create(fresh, ignore_conflicts=True)
             rows = list(self.select_for_update().filter(subject__in=names).order_by("subject"))
             now = timezone.now()  # the time after acquiring the lock, which may have taken a while
-            left = max((row.seconds_left(now) for row in rows), default=0)
-            if left > 0:
-                raise TooManyAttempts(math.ceil(left))
+            seconds_left = max((row.seconds_left(now) for row in rows), default=0)
+            if seconds_left > 0:
+                raise TooManyAttempts(math.ceil(seconds_left))
             for row in rows:
                 row.count(now)
         return Attempt(rows)

@@ -212,8 +212,8 @@ class VersionedResource(Guarded, TwoPointers):
             insert_new(self)
         insert_new(version)
         for references in version.reference_models:
-            if named := references.find(config):
-                references.write(version, named)
+            if targets := references.find(config):
+                references.write(version, targets)
         return version
 
     def store(self) -> None:

@@ -50,9 +50,9 @@ class Reference(Guarded):
         return []
 
     @classmethod
-    def write(cls, version: Any, found: Iterable[tuple[str, str]]) -> None:
+    def write(cls, version: Any, references: Iterable[tuple[str, str]]) -> None:
         """Insert the references that were found in a new version, without duplicate targets."""
-        targets = dict.fromkeys(target for _field, target in found)
+        targets = dict.fromkeys(target for _field, target in references)
         rows = [{"version_id": version.pk, "target_id": target, "target_uuid": None} for target in targets]
         insert(cls, rows)
 

@@ -78,8 +78,8 @@ class Workspace(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def record(self, what: str, by: Caller, **detail: Any) -> None:
-        events.record(f"workspace.{what}", by=by, workspace_id=self.pk, **detail)
+    def record(self, event: str, by: Caller, **detail: Any) -> None:
+        events.record(f"workspace.{event}", by=by, workspace_id=self.pk, **detail)
 
 
 OWNED: list[type[models.Model]] = []
@@ -98,8 +98,8 @@ class MembershipManager(models.Manager["Membership"]):
 
     def service_accounts(self, accounts: Collection[Any]) -> frozenset[Any]:
         """Return the keys of those accounts that are service accounts."""
-        found = self.filter(user__in=accounts, is_service=True)
-        return frozenset(found.values_list("user_id", flat=True))
+        memberships = self.filter(user__in=accounts, is_service=True)
+        return frozenset(memberships.values_list("user_id", flat=True))
 
     @events.transaction()
     def grant(
@@ -118,18 +118,18 @@ class MembershipManager(models.Manager["Membership"]):
         `origin` determines who maintains the membership; `is_service` marks a new one of a service account;
         `detail` is added to the log entry.
         """
-        held = self.select_for_update().filter(user=user, workspace=workspace).first()
-        if held is not None and (held.role, held.origin) == (role, origin):
-            return held
-        given = {"role": role, "origin": origin}
-        made = {**given, "is_service": is_service}
+        existing = self.select_for_update().filter(user=user, workspace=workspace).first()
+        if existing is not None and (existing.role, existing.origin) == (role, origin):
+            return existing
+        defaults = {"role": role, "origin": origin}
+        create_defaults = {**defaults, "is_service": is_service}
         membership, _ = self.update_or_create(
-            user=user, workspace=workspace, defaults=given, create_defaults=made
+            user=user, workspace=workspace, defaults=defaults, create_defaults=create_defaults
         )
-        if held is not None and held.role == role:
+        if existing is not None and existing.role == role:
             events.touch()
             return membership
-        membership.record(by, before=held.role if held else None, after=role.value, detail=detail)
+        membership.record(by, before=existing.role if existing else None, after=role.value, detail=detail)
         return membership
 
     @events.transaction()
@@ -192,10 +192,10 @@ class Membership(models.Model):
         detail: Mapping[str, Any] | None = None,
     ) -> None:
         """Record a change of the role; None stands for no membership."""
-        what = "added" if before is None else "roleChanged" if after is not None else "removed"
+        event = "added" if before is None else "roleChanged" if after is not None else "removed"
         change: dict[str, Any] = {"from": before, "to": after, **(detail or {})}
         username = self.user.get_username()
-        events.record(f"member.{what}", by=by, workspace_id=self.workspace_id, username=username, **change)
+        events.record(f"member.{event}", by=by, workspace_id=self.workspace_id, username=username, **change)
 
 
 def record_end_of_membership(instance: Membership, **_signal: Any) -> None:
@@ -215,9 +215,9 @@ def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:
     The account may have been read long ago, so its rights are read again before any change is committed.
     """
     roles = Membership.objects.roles_of(user)
-    who = {"username": user.get_username(), "user_id": user.pk, "via": via}
+    identity = {"username": user.get_username(), "user_id": user.pk, "via": via}
     read_again = partial(_caller_now, user, via)
-    return caller_with(roles, is_superuser=user.is_superuser, read_again=read_again, **who)
+    return caller_with(roles, is_superuser=user.is_superuser, read_again=read_again, **identity)
 
 
 def caller_of_author(author: User | None, name: str, via: Via) -> Caller:
@@ -239,6 +239,6 @@ def _caller_now(user: User, via: Via) -> Caller:
     return caller_for(stored, via)
 
 
-def caller_with(roles: Mapping[str, Role], *, is_superuser: bool, **who: Any) -> Caller:
+def caller_with(roles: Mapping[str, Role], *, is_superuser: bool, **identity: Any) -> Caller:
     """Return the caller with these roles by workspace; a superuser has all rights."""
-    return Caller(roles=roles, everywhere=Role.ADMIN if is_superuser else None, **who)
+    return Caller(roles=roles, everywhere=Role.ADMIN if is_superuser else None, **identity)

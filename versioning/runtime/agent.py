@@ -242,8 +242,8 @@ def _problem_of_model(model: object) -> str | None:
     # Other libraries write both as one text.
     parts = re.fullmatch(r"([a-z][a-z0-9-]*)[/:](\S+)", model) if isinstance(model, str) else None
     provider, name = parts.groups() if parts else ("openai", "gpt-4o")
-    wanted = f'{{"provider": "{provider}", "name": "{name}"}}'
-    return f"the model must be {wanted if parts else f'such as {wanted}'}, not {model!r}"
+    example = f'{{"provider": "{provider}", "name": "{name}"}}'
+    return f"the model must be {example if parts else f'such as {example}'}, not {model!r}"
 
 
 def _problem(agent: Agent) -> str | None:

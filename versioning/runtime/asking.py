@@ -65,9 +65,9 @@ def ask(
             return await model_request(chosen, messages, model_settings=settings)
 
     try:
-        found = background.run(answer())
+        response = background.run(answer())
     except Exception as error:
         raise make_failure(error, agent_id="scorer", provider=priced.provider, in_request=True) from error
-    used = found.usage
-    cost = Prices(store.prices()).of_messages(priced, [found], used.input_tokens, used.output_tokens)
-    return ModelAnswer(storable_text(found.text or ""), used.input_tokens, used.output_tokens, cost)
+    used = response.usage
+    cost = Prices(store.prices()).of_messages(priced, [response], used.input_tokens, used.output_tokens)
+    return ModelAnswer(storable_text(response.text or ""), used.input_tokens, used.output_tokens, cost)

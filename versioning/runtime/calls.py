@@ -134,13 +134,13 @@ class Conversation:
             if not messages.strip():
                 raise Invalid.field("messages", "must not be blank")
             return cls(history=(), prompt=messages)
-        given = [messages] if isinstance(messages, Mapping) else messages
-        if not isinstance(given, list | tuple) or not given:
+        message_list = [messages] if isinstance(messages, Mapping) else messages
+        if not isinstance(message_list, list | tuple) or not message_list:
             raise Invalid.field("messages", "must be a text, a message or a list of at least one message")
         issues: list[Issue] = []
         single = isinstance(messages, Mapping)
-        places = ["messages" if single else f"messages.{position}" for position in range(len(given))]
-        turns = [_turn(message, place, issues) for message, place in zip(given, places, strict=True)]
+        places = ["messages" if single else f"messages.{position}" for position in range(len(message_list))]
+        turns = [_turn(message, place, issues) for message, place in zip(message_list, places, strict=True)]
         if not issues and turns[-1].role != "user":
             issues.append(Issue(f"{places[-1]}.role", "must be 'user' in the last message"))
         if issues:
@@ -269,12 +269,12 @@ class RunOptions:
         return cast("ModelSettings", dict(self.settings))
 
 
-def _settings(given: Any, issues: list[Issue]) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
+def _settings(values: Any, issues: list[Issue]) -> dict[str, Any]:
+    if not isinstance(values, Mapping):
         issues.append(Issue("modelSettings", "must be an object"))
         return {}
     settings: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         problem = setting_problem(name, value)
         if problem is not None:
             issues.append(Issue(f"modelSettings.{name}", problem))
@@ -345,11 +345,13 @@ class Call:
 
 
 def _context(
-    given: RequestContext | Mapping[str, Any] | None, versions: VersionsMap | Mapping[str, Any] | None
+    context: RequestContext | Mapping[str, Any] | None, versions: VersionsMap | Mapping[str, Any] | None
 ) -> RequestContext:
-    if not isinstance(given, RequestContext):
-        if given is not None and not isinstance(given, Mapping):
+    if not isinstance(context, RequestContext):
+        if context is not None and not isinstance(context, Mapping):
             raise Invalid.field("requestContext", "must be an object")
-        given = RequestContext.of(given)
+        context = RequestContext.of(context)
     call = versions if isinstance(versions, VersionsMap) else VersionsMap.parse(versions)
-    return RequestContext(values=given.values, versions=VersionsMap.merge(given.versions, call), by=given.by)
+    return RequestContext(
+        values=context.values, versions=VersionsMap.merge(context.versions, call), by=context.by
+    )

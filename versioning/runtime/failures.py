@@ -75,17 +75,17 @@ class Passing(NamedTuple):
 
 def passing(error: BaseException) -> Passing | None:
     """Return the details of a temporary failure (no connection, 429, 5xx); None for others."""
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, ModelHTTPError):
-            is_limit = found.status_code == _TOO_MANY
-            is_passing = is_limit or found.status_code >= _SERVER_ERROR
-            return Passing(is_limit, found.retry_after) if is_passing else None
-        if isinstance(found, ModelRateLimitError):
-            return Passing(is_limit=True, retry_after=found.retry_after)
-        if isinstance(found, ModelConnectionError | ModelTimeoutError | ModelRequestTimeout):
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ModelHTTPError):
+            is_limit = cause.status_code == _TOO_MANY
+            is_passing = is_limit or cause.status_code >= _SERVER_ERROR
+            return Passing(is_limit, cause.retry_after) if is_passing else None
+        if isinstance(cause, ModelRateLimitError):
+            return Passing(is_limit=True, retry_after=cause.retry_after)
+        if isinstance(cause, ModelConnectionError | ModelTimeoutError | ModelRequestTimeout):
             return Passing(is_limit=False, retry_after=None)
-        found = found.__cause__
+        cause = cause.__cause__
     return None
 
 

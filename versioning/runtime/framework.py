@@ -59,7 +59,7 @@ class Framework:
             code=self._agents, store=CodeOnly() if editor is None else editor, versions=defaults
         )
         self._tools = Toolbox(tools)
-        self.scorers = by_name(scorers, what="scorer")
+        self.scorers = by_name(scorers, noun="scorer")
         """The functions by which stored scorers judge an answer, by name."""
         self._request_limit = request_limit
         self.providers = own_providers(providers or {})
@@ -96,11 +96,11 @@ class Framework:
         an unknown agent or version, `Forbidden` for one that `by` may not read, and `Invalid` for two
         selectors.
         """
-        given = {"status": status, "versionId": version_id, "label": label, **overlay}
+        members = {"status": status, "versionId": version_id, "label": label, **overlay}
         unknown = overlay.keys() - set(selectors.keys())
         if unknown:
             raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
-        selected = {key: str(value) for key, value in given.items() if value is not None}
+        selected = {key: str(value) for key, value in members.items() if value is not None}
         if not selected and agent_id in self._agents:
             return self._agents[agent_id]
         served = self._catalogue.store.serve(
@@ -193,14 +193,14 @@ class Framework:
 
 def _by_id(agents: Iterable[Agent]) -> dict[str, Agent]:
     """Return the agents, and those that they name as objects, by id."""
-    found: dict[str, Agent] = {}
+    agents_by_id: dict[str, Agent] = {}
     waiting = list(agents)
     for agent in waiting:
         if agent.is_registered:
             raise ValueError(f"Agent {agent.id!r} is in another framework already.")
-        if agent.id in found and found[agent.id] is not agent:
+        if agent.id in agents_by_id and agents_by_id[agent.id] is not agent:
             raise ValueError(f"there are two agents with the id {agent.id!r}")
-        if agent.id not in found:
-            found[agent.id] = agent
+        if agent.id not in agents_by_id:
+            agents_by_id[agent.id] = agent
             waiting.extend(sub_agent for sub_agent in agent.agents if isinstance(sub_agent, Agent))
-    return found
+    return agents_by_id

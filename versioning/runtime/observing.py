@@ -147,10 +147,10 @@ class Prices:
 
         for name in reversed(names):
             try:
-                found = calc_price(usage, name, provider_id=_NAMES.get(model.kind, model.kind))
+                price = calc_price(usage, name, provider_id=_NAMES.get(model.kind, model.kind))
             except Exception:  # noqa: BLE001, S112  no price, or not for what was used; it is only an estimate
                 continue
-            return found.total_price
+            return price.total_price
         return None
 
 

@@ -88,8 +88,9 @@ class Plan:
 
 def collect_notices(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
     """Return the notices about one of the agents; those about a sub-agent begin with its id."""
-    kept = (notice for notice in served.warnings if notice.code != UNRESOLVED)  # one for all: `unresolved_in`
-    notices = [*([served.fallback] if served.fallback else []), *kept]
+    # `unresolved_in` makes one notice for all unresolved placeholders.
+    warnings = (notice for notice in served.warnings if notice.code != UNRESOLVED)
+    notices = [*([served.fallback] if served.fallback else []), *warnings]
     if served is root:
         return notices
     return [replace(notice, message=f"Sub-agent {served.id!r}: {notice.message}") for notice in notices]
@@ -137,10 +138,12 @@ def own_choice(agent_id: str, context: RequestContext, selector: Selector | None
     }
     if selector is not None:
         places[next(iter(selector.as_dict()))] = selector
-    found = {place: value for place, value in places.items() if value is not None}
-    if len(found) > 1:
-        raise selected_twice(found)
-    return next((Choice(selector=value, by=context.by, place=place) for place, value in found.items()), None)
+    selectors = {place: value for place, value in places.items() if value is not None}
+    if len(selectors) > 1:
+        raise selected_twice(selectors)
+    return next(
+        (Choice(selector=value, by=context.by, place=place) for place, value in selectors.items()), None
+    )
 
 
 def selected_twice(places: Iterable[str]) -> Invalid:
@@ -182,7 +185,7 @@ def locked_plan(
     catalogue: Catalogue,
     agent_id: str,
     context: RequestContext,
-    sent: SentLock,
+    sent_lock: SentLock,
     *,
     selector: Selector | None = None,
 ) -> Plan:
@@ -194,8 +197,8 @@ def locked_plan(
     called agent that the caller may not read, and `Invalid` for a selector in addition to the lock.
     """
     if selector is not None:
-        raise selected_twice([sent.place, next(iter(selector.as_dict()))])
-    planner = _LockedPlanner(catalogue, context, catalogue.store.open_lock(sent))
+        raise selected_twice([sent_lock.place, next(iter(selector.as_dict()))])
+    planner = _LockedPlanner(catalogue, context, catalogue.store.open_lock(sent_lock))
     return planner.plan(agent_id)
 
 
@@ -210,16 +213,16 @@ class _LockedPlanner:
         self._agents: dict[str, ResolvedAgent] = {}
         self._delegations: dict[str, frozenset[str]] = {}
         self._broken: list[LockBroken] = []
-        self._asked: set[tuple[str, bool]] = set()
+        self._looked_up: set[tuple[str, bool]] = set()
 
     def plan(self, agent_id: str) -> Plan:
         """Return the plan; see `locked_plan`."""
         waiting = deque(self._look_up(agent_id, parent=None))
         unavailable: dict[str, None] = {}  # an ordered set
         while waiting:
-            parent, named = waiting.popleft()
-            available = self._lock.sub_agents(parent, named)
-            unavailable |= dict.fromkeys(name for name in named if name not in available)
+            parent, sub_agents = waiting.popleft()
+            available = self._lock.sub_agents(parent, sub_agents)
+            unavailable |= dict.fromkeys(name for name in sub_agents if name not in available)
             self._delegations[parent] = frozenset(available)
             for tool in available:
                 waiting.extend(self._look_up(tool, parent=parent))
@@ -240,10 +243,10 @@ class _LockedPlanner:
         Return the sub-agents that it names, with its id; nothing if they were already looked up.
         """
         as_part = parent is not None and self._lock.terms.runs_as_part(parent, agent_id)
-        if (agent_id, as_part) in self._asked:
+        if (agent_id, as_part) in self._looked_up:
             return []
-        is_new = not self._asked & {(agent_id, True), (agent_id, False)}
-        self._asked.add((agent_id, as_part))
+        is_new = not self._looked_up & {(agent_id, True), (agent_id, False)}
+        self._looked_up.add((agent_id, as_part))
         self._evaluation.field = "agents"
         self._evaluation.spend(STEPS_OF_AN_AGENT)
         try:
@@ -358,12 +361,12 @@ class _Planner:
         self._strict = VersionsMap.merge(catalogue.versions, context.versions).strict or False
         self._warnings: dict[tuple[str, str | None], Notice] = {}
         self._unavailable: dict[str, None] = {}  # an ordered set
-        self._found: dict[tuple[str, Selector, bool, UUID | None], ResolvedAgent | None] = {}
+        self._served: dict[tuple[str, Selector, bool, UUID | None], ResolvedAgent | None] = {}
 
     @property
     def looked_up(self) -> frozenset[str]:
         """The ids of all agents that were looked up."""
-        return frozenset(self.agents) | {agent_id for agent_id, *_ in self._found}
+        return frozenset(self.agents) | {agent_id for agent_id, *_ in self._served}
 
     def serve_root(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
         if choice is not None:
@@ -407,12 +410,12 @@ class _Planner:
             message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
             instead = "it is shown as without the selection, if at all"
             self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
-        shown = {report.id for served in self.agents.values() for report in served.blocks}
+        shown_ids = {report.id for served in self.agents.values() for report in served.blocks}
         for agent_id in self._context.versions.agents:
             if agent_id not in self.agents:
                 self._not_applied(f"versions.agents.{agent_id}", "the agent takes no part in this request")
         for block_id in self._context.versions.prompt_blocks:
-            if block_id not in shown:
+            if block_id not in shown_ids:
                 self._not_applied(
                     f"versions.promptBlocks.{block_id}", "no agent of this request refers to it"
                 )
@@ -488,12 +491,12 @@ class _Planner:
     ) -> ResolvedAgent | None:
         """Return a version of a sub-agent, or None; each is looked up once per request."""
         key = (agent_id, choice.selector, choice.by is self._context.by, identity)
-        if key not in self._found:
+        if key not in self._served:
             try:
-                self._found[key] = self._serve(agent_id, choice, identity=identity)
+                self._served[key] = self._serve(agent_id, choice, identity=identity)
             except (NotFound, Forbidden):
-                self._found[key] = None
-        return self._found[key]
+                self._served[key] = None
+        return self._served[key]
 
     def _serve(self, agent_id: str, choice: Choice, *, identity: UUID | None = None) -> ResolvedAgent:
         self._evaluation.field = "agents"

@@ -72,8 +72,10 @@ class Preparer:
         instead = call.conduct.answers_tool
         ready, notices = self._ready_agent(root, options, providers, instead)
         agents = {root.id: ready}
-        shown = (agent for agent in plan.agents.values() if agent is not root or options.instructions is None)
-        warnings = [*plan.warnings, *unresolved_in(shown), *notices]
+        shown_agents = (
+            agent for agent in plan.agents.values() if agent is not root or options.instructions is None
+        )
+        warnings = [*plan.warnings, *unresolved_in(shown_agents), *notices]
         for agent_id, served in plan.agents.items():
             if agent_id == root.id:
                 continue

@@ -142,26 +142,26 @@ class Providers:
             return _ECHO
         if provider in catalog.own:
             return _model_of_project(provider, catalog.own[provider], name)
-        found = catalog.find(provider)
-        if found is None:
+        entry = catalog.find(provider)
+        if entry is None:
             raise ProviderUnavailable(
                 f"The provider {provider!r} is unknown. There are {', '.join(catalog.names)}; for an "
                 "OpenAI-compatible server add one to EDITOR_PROVIDERS, or name openai and set the "
                 "environment variable OPENAI_BASE_URL and, if it wants a key, OPENAI_API_KEY."
             )
-        _check(provider, found)
+        _check(provider, entry)
         try:
-            if isinstance(found, ConfiguredProvider):
-                kind = _library_kind(found.kind, has_url=found.base_url is not None)
-                make = partial(self._make_as_configured, found)
-                return infer_model(f"{kind}:{name}", provider_factory=lambda _: self._once(found, make))
+            if isinstance(entry, ConfiguredProvider):
+                kind = _library_kind(entry.kind, has_url=entry.base_url is not None)
+                make = partial(self._make_as_configured, entry)
+                return infer_model(f"{kind}:{name}", provider_factory=lambda _: self._once(entry, make))
             kind = _library_kind(provider, has_url=bool(os.environ.get("OPENAI_BASE_URL")))
             return infer_model(
                 f"{kind}:{name}",
                 provider_factory=lambda built_in: self._once(built_in, lambda: infer_provider(built_in)),
             )
         except Exception as error:  # each provider's library has its own errors of configuration
-            where = "EDITOR_PROVIDERS" if isinstance(found, ConfiguredProvider) else found.variables
+            where = "EDITOR_PROVIDERS" if isinstance(entry, ConfiguredProvider) else entry.variables
             message = f"The provider {provider!r} cannot be used: {redact(str(error))} Look at {where}."
             raise ProviderUnavailable(message) from error
 
@@ -176,32 +176,32 @@ class Providers:
         self._made.clear()
         self._connections.clear()
 
-    def _once(self, what: Any, make: Any) -> Provider[Any]:
+    def _once(self, identity: Any, make: Any) -> Provider[Any]:
         # A changed key or address takes effect at once, because the environment is part of the cache key.
-        key = (what, hash(frozenset(os.environ.items())))
+        key = (identity, hash(frozenset(os.environ.items())))
         with self._lock:
             if key not in self._made:
-                self._made[key] = made = make()
-                client: Any = getattr(made, "client", None)
+                self._made[key] = provider = make()
+                client: Any = getattr(provider, "client", None)
                 if not self._asks_again and hasattr(client, "max_retries"):
                     client.max_retries = 0
                 reveal_errors(client)
             return self._made[key]
 
-    def _make_as_configured(self, given: ConfiguredProvider) -> Provider[Any]:
+    def _make_as_configured(self, configured: ConfiguredProvider) -> Provider[Any]:
         """Create the provider with exactly this address and key, ignoring the variables of its kind."""
-        create: Any = infer_provider_class(given.kind)
+        create: Any = infer_provider_class(configured.kind)
         accepted = inspect.signature(create.__init__).parameters
-        key = os.environ[given.key_variable].strip() if given.key_variable else None
+        key = os.environ[configured.key_variable].strip() if configured.key_variable else None
         conceal(key)
         arguments: dict[str, Any] = {"api_key": key or _NO_KEY}
-        if key is None and given.extra in {"openai", "anthropic"}:
+        if key is None and configured.extra in {"openai", "anthropic"}:
             arguments["http_client"] = self._without_key()
-        base_url = given.base_url or _DEFAULT_URLS.get(given.kind)
+        base_url = configured.base_url or _DEFAULT_URLS.get(configured.kind)
         if base_url is not None and "base_url" in accepted:
             arguments["base_url"] = base_url
-        made: Provider[Any] = create(**arguments)
-        client: Any = made.client
+        provider: Provider[Any] = create(**arguments)
+        client: Any = provider.client
         if base_url is not None and "base_url" not in accepted:
             client.base_url = base_url
         for name in ("organization", "project", "auth_token"):
@@ -215,7 +215,7 @@ class Providers:
                 for name, value in client._custom_headers.items()  # noqa: SLF001  as above
                 if name not in custom
             }
-        return made
+        return provider
 
     def _without_key(self) -> httpx2.AsyncClient:
         """Return connections that send no key: the library would send one in any case."""
@@ -224,58 +224,58 @@ class Providers:
             for name in _KEY_HEADERS:
                 request.headers.pop(name, None)
 
-        made = create_async_httpx2_client()
-        made.event_hooks = {**made.event_hooks, "request": [*made.event_hooks["request"], drop_key]}
-        self._connections.append(made)
-        return made
+        client = create_async_httpx2_client()
+        client.event_hooks = {**client.event_hooks, "request": [*client.event_hooks["request"], drop_key]}
+        self._connections.append(client)
+        return client
 
 
-def _model_of_project(name: str, given: Any, model_name: str) -> Model:
+def _model_of_project(name: str, definition: Any, model_name: str) -> Model:
     """Return a model of a provider that the project defines; raises `ProviderUnavailable`."""
     try:
-        if isinstance(given, Provider):
-            has_url = "api.openai.com" not in given.base_url
-            kind = _library_kind(given.name, has_url=has_url)
-            made: Any = infer_model(f"{kind}:{model_name}", provider_factory=lambda _: given)
+        if isinstance(definition, Provider):
+            has_url = "api.openai.com" not in definition.base_url
+            kind = _library_kind(definition.name, has_url=has_url)
+            result: Any = infer_model(f"{kind}:{model_name}", provider_factory=lambda _: definition)
         else:
-            made = given(model_name)
+            result = definition(model_name)
     except Exception as error:
         reason = redact(f"{type(error).__name__}: {error}")
         raise ProviderUnavailable(
             f"The provider {name!r}, which the application defines, cannot be used: {reason}"
         ) from error
-    if not isinstance(made, Model):
+    if not isinstance(result, Model):
         raise ProviderUnavailable(
             f"The provider {name!r}, which the application defines, returned no pydantic-ai model, but "
-            f"{type(made).__name__}."
+            f"{type(result).__name__}."
         )
-    for model in getattr(made, "models", [made]):  # the models of a fallback
+    for model in getattr(result, "models", [result]):  # the models of a fallback
         client = getattr(model, "client", None)
         conceal(getattr(client, "api_key", None))
         reveal_errors(client)
-    return made
+    return result
 
 
-def _check(provider: str, found: KnownProvider | ConfiguredProvider) -> None:
+def _check(provider: str, entry: KnownProvider | ConfiguredProvider) -> None:
     """Raise `ProviderUnavailable` unless the provider is installed and configured.
 
     This does not load the provider's library: some look for credentials on the network.
     """
-    if not is_installed(found.extra):
-        wanted = (
+    if not is_installed(entry.extra):
+        needs = (
             ""
-            if isinstance(found, ConfiguredProvider)
-            else f" It also needs the environment: {found.variables}."
+            if isinstance(entry, ConfiguredProvider)
+            else f" It also needs the environment: {entry.variables}."
         )
         raise ProviderUnavailable(
-            f"The provider {provider!r} is not installed: install pydantic-ai-slim[{found.extra}].{wanted}"
+            f"The provider {provider!r} is not installed: install pydantic-ai-slim[{entry.extra}].{needs}"
         )
-    if found.missing_variable is None:
+    if entry.missing_variable is None:
         return
     missing = (
-        f"set the environment variable {found.missing_variable}"
-        if isinstance(found, ConfiguredProvider)
-        else found.missing
+        f"set the environment variable {entry.missing_variable}"
+        if isinstance(entry, ConfiguredProvider)
+        else entry.missing
     )
     raise ProviderUnavailable(f"The provider {provider!r} has no credentials: {missing}.")
 

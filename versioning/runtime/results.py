@@ -79,14 +79,14 @@ class Result:
             "messages": [dict(message) for message in self.messages],
             "runId": self.run_id,
             "resolvedVersions": dict(self.resolved_versions),
-            "rollouts": {subject: dict(found) for subject, found in self.rollouts.items()},
+            "rollouts": {subject: dict(rollout) for subject, rollout in self.rollouts.items()},
             "warnings": [notice_dict(notice) for notice in self.warnings],
         }
 
 
 def notice_dict(notice: Notice) -> dict[str, Any]:
-    found: dict[str, Any] = {"code": notice.code, "field": notice.field, "message": notice.message}
-    return {**found, "placeholders": list(notice.placeholders)} if notice.placeholders else found
+    data: dict[str, Any] = {"code": notice.code, "field": notice.field, "message": notice.message}
+    return {**data, "placeholders": list(notice.placeholders)} if notice.placeholders else data
 
 
 Event = dict[str, Any]

@@ -133,7 +133,7 @@ class Runner:
         return await in_thread(self.catalogue.store, partial(self._prepare, call, providers))
 
     def _prepare(self, call: Call, providers: Providers) -> Prepared:
-        found = plan(
+        request_plan = plan(
             self.catalogue,
             call.agent_id,
             call.context,
@@ -141,19 +141,19 @@ class Runner:
             default=call.default,
             published_sub_agents=call.published_sub_agents,
         )
-        _refuse_context(found)
-        return self.preparer.prepare(call, found, providers)
+        _refuse_context(request_plan)
+        return self.preparer.prepare(call, request_plan, providers)
 
 
-def _refuse_context(found: Plan) -> None:
+def _refuse_context(request_plan: Plan) -> None:
     """Raise `Invalid` if the `requestContextSchema` of an agent involved refuses the context."""
 
     def message(agent_id: str, text: str) -> str:
-        return text if agent_id == found.root.id else f"{text} (for the sub-agent {agent_id!r})"
+        return text if agent_id == request_plan.root.id else f"{text} (for the sub-agent {agent_id!r})"
 
     issues = [
         Issue(notice.field or "requestContext", message(agent.id, notice.message))
-        for agent in found.agents.values()
+        for agent in request_plan.agents.values()
         for notice in agent.warnings
         if notice.code == CONTEXT_INVALID
     ]

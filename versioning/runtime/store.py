@@ -58,7 +58,7 @@ class AgentStore(Protocol):
         may read the agent but not this version; and `Invalid` if it is too much to evaluate.
         """
 
-    def open_lock(self, sent: SentLock) -> Lock:
+    def open_lock(self, sent_lock: SentLock) -> Lock:
         """Verify and return a lock; raises `LockInvalid` unless this installation has signed it."""
 
     def serve_locked(
@@ -143,9 +143,9 @@ class CodeOnly:
         unresolved = {report.id for report in served.blocks if report.id is not None} & blocks.keys()
         return replace(served, unresolved_blocks=tuple(sorted(unresolved)))
 
-    def open_lock(self, sent: SentLock) -> Lock:
+    def open_lock(self, sent_lock: SentLock) -> Lock:
         """Raise `LockInvalid`: without an editor, locks cannot be verified."""
-        raise LockInvalid.at(sent.place)
+        raise LockInvalid.at(sent_lock.place)
 
     def serve_locked(
         self,

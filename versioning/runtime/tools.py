@@ -88,9 +88,9 @@ def substitute_tool(tool: Tool[Any], instead: AnswersTool) -> Tool[Any]:
     schema = tool.function_schema
 
     async def answer(context: RunContext[Any], **args: Any) -> Any:
-        found = instead(tool.name, args)
-        if found is not LIVE:
-            return found
+        result = instead(tool.name, args)
+        if result is not LIVE:
+            return result
         return await schema.call(schema.validator.validate_python(args), context)
 
     return Tool.from_schema(answer, tool.name, tool.description, dict(schema.json_schema), takes_ctx=True)
@@ -105,23 +105,23 @@ class FunctionTimedOut(Exception):
     """The function did not return in time, or too many functions are still running."""
 
 
-def by_name(functions: Iterable[Callable[..., Any]], *, what: str) -> Mapping[str, Callable[..., Any]]:
+def by_name(functions: Iterable[Callable[..., Any]], *, noun: str) -> Mapping[str, Callable[..., Any]]:
     """Return the functions by name.
 
-    Raises `ValueError` if one has no name or is asynchronous, and if two have the same name; `what` is the
+    Raises `ValueError` if one has no name or is asynchronous, and if two have the same name; `noun` is the
     noun for them in errors.
     """
-    found: dict[str, Callable[..., Any]] = {}
+    functions_by_name: dict[str, Callable[..., Any]] = {}
     for function in functions:
         name = getattr(function, "__name__", "")
         if not name.isidentifier():
-            raise ValueError(f"a {what} must be a named function, not {function!r}")
+            raise ValueError(f"a {noun} must be a named function, not {function!r}")
         if inspect.iscoroutinefunction(function):
-            raise ValueError(f"the {what} {name!r} must not be asynchronous")
-        if name in found:
-            raise ValueError(f"there are two {what}s with the name {name!r}")
-        found[name] = function
-    return MappingProxyType(found)
+            raise ValueError(f"the {noun} {name!r} must not be asynchronous")
+        if name in functions_by_name:
+            raise ValueError(f"there are two {noun}s with the name {name!r}")
+        functions_by_name[name] = function
+    return MappingProxyType(functions_by_name)
 
 
 def call_within(seconds: float, function: Callable[..., Any], **arguments: Any) -> Any:

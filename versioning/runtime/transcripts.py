@@ -90,10 +90,10 @@ class ThoughtSplitter:
         """Hold back a possible beginning of a tag; keep the rest of a thought until it is closed."""
         tag = self._start if self._thought is None else self._end
         lengths = range(min(len(text), len(tag) - 1), 0, -1)
-        held = next((length for length in lengths if tag.startswith(text[-length:])), 0)
-        self._rest = text[len(text) - held :]
+        held_length = next((length for length in lengths if tag.startswith(text[-length:])), 0)
+        self._rest = text[len(text) - held_length :]
         if self._thought is not None:
-            self._thought.append(text[: len(text) - held])
+            self._thought.append(text[: len(text) - held_length])
 
 
 IN_TAGS: Final = "content"
@@ -233,8 +233,8 @@ def usage_dict(usage: UsageBase) -> dict[str, int]:
 
 def answering_models(messages: Iterable[ModelMessage]) -> tuple[str, ...]:
     """Return the models that answered, by the names that they gave."""
-    named = (message.model_name for message in messages if isinstance(message, ModelResponse))
-    return tuple(dict.fromkeys(storable_text(name) for name in named if name))
+    model_names = (message.model_name for message in messages if isinstance(message, ModelResponse))
+    return tuple(dict.fromkeys(storable_text(name) for name in model_names if name))
 
 
 def tool_call_dict(part: ToolCallPart) -> dict[str, Any]:
@@ -364,7 +364,7 @@ class Reporter:
             stepResult={"reason": result.finish_reason},
             usage=dict(result.usage),
             resolvedVersions=dict(result.resolved_versions),
-            rollouts={subject: dict(found) for subject, found in result.rollouts.items()},
+            rollouts={subject: dict(rollout) for subject, rollout in result.rollouts.items()},
             warnings=[notice_dict(notice) for notice in result.warnings],
         )
 

@@ -41,7 +41,7 @@ Fingerprints = tuple[tuple[Dependency, Hashable], ...]
 class CachedAnswer(NamedTuple):
     """An answer with its dependencies."""
 
-    made: Moment
+    moment: Moment
     dependencies: tuple[Dependency, ...]
     fingerprints: Fingerprints
     content: Any
@@ -53,20 +53,24 @@ class PendingAnswer:
     def __init__(self, cache: AnswerCache, begun: Moment) -> None:
         self._cache = cache
         self.begun = begun
-        self._found: dict[Dependency, Hashable | None] = {}
+        self._fingerprints: dict[Dependency, Hashable | None] = {}
 
     def depends_on(self, *dependencies: Dependency) -> None:
         """Add dependencies; call it before reading anything that the log does not fully cover."""
         for dependency in dependencies:
-            if dependency not in self._found:
-                self._found[dependency] = self._cache.fingerprint(dependency)
+            if dependency not in self._fingerprints:
+                self._fingerprints[dependency] = self._cache.fingerprint(dependency)
 
     def finish(self, key: Hashable, answer: Any) -> None:
         """Cache the answer, made of plain Python values, if its dependencies are known."""
-        if not self._found or None in self._found.values():
+        if not self._fingerprints or None in self._fingerprints.values():
             return
-        fingerprints = tuple((dependency, found) for dependency, found in self._found.items() if found != ())
-        packed = marshal.dumps((*self.begun, tuple(self._found), answer))
+        fingerprints = tuple(
+            (dependency, fingerprint)
+            for dependency, fingerprint in self._fingerprints.items()
+            if fingerprint != ()
+        )
+        packed = marshal.dumps((*self.begun, tuple(self._fingerprints), answer))
         if len(packed) <= COMPRESSED_BYTES:
             packed = zlib.compress(packed, 1)
         self._cache.put(key, packed, fingerprints)
@@ -101,19 +105,19 @@ class AnswerCache:
         return self._packed.bytes_used + self._unpacked.bytes_used
 
     def find(self, key: Hashable) -> CachedAnswer | None:
-        found = self._unpacked.get(key)
-        if found is not None:
-            return found
-        held = self._packed.get(key)
-        if held is None:
+        answer = self._unpacked.get(key)
+        if answer is not None:
+            return answer
+        entry = self._packed.get(key)
+        if entry is None:
             return None
-        packed, fingerprints = (held, ()) if isinstance(held, bytes) else held
+        packed, fingerprints = (entry, ()) if isinstance(entry, bytes) else entry
         if packed[0] == _COMPRESSED:
             packed = zlib.decompress(packed)
         step, made_at, dependencies, content = marshal.loads(packed)  # noqa: S302  was packed above
-        found = CachedAnswer(Moment(step, made_at), dependencies, fingerprints, content)
-        self._unpacked.put(key, found, len(packed) + ENTRY_BYTES)
-        return found
+        answer = CachedAnswer(Moment(step, made_at), dependencies, fingerprints, content)
+        self._unpacked.put(key, answer, len(packed) + ENTRY_BYTES)
+        return answer
 
     def is_right(
         self, answer: CachedAnswer, now: Moment, fingerprint: Callable[[Dependency], Hashable] | None = None
@@ -122,16 +126,16 @@ class AnswerCache:
 
         `fingerprint` may return fingerprints that it has cached since then.
         """
-        made, dependencies, fingerprints, _ = answer
-        taken = fingerprint or self.fingerprint
-        return self.log.is_right(made, dependencies, now) and all(
-            taken(path) == found for path, found in fingerprints
+        moment, dependencies, fingerprints, _ = answer
+        compute = fingerprint or self.fingerprint
+        return self.log.is_right(moment, dependencies, now) and all(
+            compute(path) == expected for path, expected in fingerprints
         )
 
     def get(self, key: Hashable, now: Moment) -> Any:
         """Return the content of the answer if it is still valid, otherwise None."""
-        found = self.find(key)
-        return found.content if found is not None and self.is_right(found, now) else None
+        answer = self.find(key)
+        return answer.content if answer is not None and self.is_right(answer, now) else None
 
     def put(self, key: Hashable, packed: bytes, fingerprints: Fingerprints) -> None:
         """Cache an answer as a `PendingAnswer` has packed it."""
@@ -150,60 +154,60 @@ class AnswerCache:
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
-        held = self.get(key, now)
-        if held is not None:
-            return held
+        cached = self.get(key, now)
+        if cached is not None:
+            return cached
         pending = PendingAnswer(self, now)
         pending.depends_on(dependency, *more)
         with log_position.primary():  # as of the moment under which it is cached
-            made = make()
-        pending.finish(key, made)
-        return made
+            content = make()
+        pending.finish(key, content)
+        return content
 
     def get_or_resolve(
-        self, agent_id: str, asked: Hashable, make: Callable[[], ResolvedAgent]
+        self, agent_id: str, request_key: Hashable, make: Callable[[], ResolvedAgent]
     ) -> ResolvedAgent:
         """Return a resolved agent, made or cached; it is a copy, which the caller may change."""
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
-        key = agent_id, asked
+        key = agent_id, request_key
         pickled: bytes | None = self.get(key, now)
         if pickled is not None:
-            held: ResolvedAgent = pickle.loads(pickled)  # noqa: S301  was made below
-            return held
+            cached: ResolvedAgent = pickle.loads(pickled)  # noqa: S301  was made below
+            return cached
         pending = PendingAnswer(self, now)
         pending.depends_on((AGENT.slug, agent_id))
         with log_position.primary():  # as of the moment under which it is cached
-            made = make()
-        pending.depends_on(*list_dependencies(made))
-        pending.finish(key, pickle.dumps(made))
-        return made
+            agent = make()
+        pending.depends_on(*list_dependencies(agent))
+        pending.finish(key, pickle.dumps(agent))
+        return agent
 
     def parts(
-        self, agent_id: str, asked: Hashable, context: Mapping[str, Any], make: Callable[[], AgentParts]
+        self, agent_id: str, request_key: Hashable, context: Mapping[str, Any], make: Callable[[], AgentParts]
     ) -> AgentParts:
         """Return the parts of an agent for a context, made or cached separately for each arm."""
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
-        key = agent_id, asked, choice.arms(AGENT, [agent_id], context)
+        key = agent_id, request_key, choice.arms(AGENT, [agent_id], context)
         is_varied = choice.speaks_of(PROMPT_BLOCK)  # then the blocks that the agent shows must be known
-        shown = self.get((key, _SHOWN), now) if is_varied else ()
-        if shown is not None:
-            pickled = self.get((key, choice.arms(PROMPT_BLOCK, shown, context)), now)
+        block_ids = self.get((key, _SHOWN), now) if is_varied else ()
+        if block_ids is not None:
+            pickled = self.get((key, choice.arms(PROMPT_BLOCK, block_ids, context)), now)
             if pickled is not None:
-                held: AgentParts = pickle.loads(pickled)  # noqa: S301  was made below
-                return held
+                cached: AgentParts = pickle.loads(pickled)  # noqa: S301  was made below
+                return cached
         pending = PendingAnswer(self, now)
         pending.depends_on((AGENT.slug, agent_id))
         with log_position.primary():  # as of the moment under which it is cached
-            made = make()
-        pending.depends_on(*made.depends_on)
+            parts = make()
+        pending.depends_on(*parts.depends_on)
         if is_varied:
-            pending.finish((key, _SHOWN), tuple(made.texts))
-        pending.finish((key, choice.arms(PROMPT_BLOCK, made.texts, context)), pickle.dumps(made))
-        return made
+            pending.finish((key, _SHOWN), tuple(parts.texts))
+        pending.finish((key, choice.arms(PROMPT_BLOCK, parts.texts, context)), pickle.dumps(parts))
+        return parts
 
 
 def list_dependencies(agent: ResolvedAgent) -> Iterable[Dependency]:

@@ -63,13 +63,13 @@ Texts = Mapping[str, BlockText | str]
 
 def assemble(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
     """Return the served agent for a candidate; raises `Invalid` if it takes too much to evaluate."""
-    found = _blocks_for(candidate, evaluation, caller)
-    texts = _shown_texts(candidate, found)
+    blocks = _blocks_for(candidate, evaluation, caller)
+    texts = _shown_texts(candidate, blocks)
     agent = build(candidate, evaluation, texts)
     if not candidate.selected_blocks:
         return agent
     resolved = {
-        block_id for block_id, block in found.items() if block_id in texts and not block.is_unresolved
+        block_id for block_id, block in blocks.items() if block_id in texts and not block.is_unresolved
     }
     selected = _blocks_named(candidate) & candidate.selected_blocks.keys()
     return replace(agent, unresolved_blocks=tuple(sorted(selected - resolved)))
@@ -88,12 +88,12 @@ def texts_for(
 def _blocks_for(
     candidate: Candidate, evaluation: Evaluation, caller: Caller, chooses: Chooses | None = None
 ) -> Found:
-    wanted = _blocks_named(candidate)
+    block_ids = _blocks_named(candidate)
     evaluation.field = "instructions"
-    if not wanted:
+    if not block_ids:
         return {}
     return find_blocks(
-        wanted,
+        block_ids,
         candidate.policy,
         caller,
         evaluation,
@@ -107,10 +107,10 @@ def _blocks_named(candidate: Candidate) -> set[str]:
     return {target for _, target in referenced_blocks(candidate.config)}
 
 
-def _shown_texts(candidate: Candidate, found: Found) -> Texts:
-    if not found:
+def _shown_texts(candidate: Candidate, blocks: Found) -> Texts:
+    if not blocks:
         return {}
-    (texts,) = shown_texts([candidate], {candidate.policy: found})
+    (texts,) = shown_texts([candidate], {candidate.policy: blocks})
     return texts
 
 
@@ -134,18 +134,24 @@ def all_assembled(
     workspace that exceeds the rest is omitted and logged, so that no public agent can make the list fail for
     everyone. For the caller's own agents `Invalid` is raised.
     """
-    wanted = set[str]().union(*map(_blocks_named, candidates))
-    policies = {candidate.policy for candidate in candidates} if wanted else set()
-    found = {policy: find_blocks(wanted, policy, caller, evaluation, is_paid=False) for policy in policies}
-    shown = shown_texts(candidates, found)
-    texts = {candidate.id: own for candidate, own in zip(candidates, shown, strict=True)}
-    made = choice.choices(AGENT, filter(None, map(_chosen_id, candidates)), evaluation.context)
-    of_blocks = choice.choices(PROMPT_BLOCK, wanted, evaluation.context)
+    block_ids = set[str]().union(*map(_blocks_named, candidates))
+    policies = {candidate.policy for candidate in candidates} if block_ids else set()
+    blocks_by_policy = {
+        policy: find_blocks(block_ids, policy, caller, evaluation, is_paid=False) for policy in policies
+    }
+    all_texts = shown_texts(candidates, blocks_by_policy)
+    texts = {candidate.id: own for candidate, own in zip(candidates, all_texts, strict=True)}
+    agent_choices = choice.choices(AGENT, filter(None, map(_chosen_id, candidates)), evaluation.context)
+    of_blocks = choice.choices(PROMPT_BLOCK, block_ids, evaluation.context)
     built: dict[str, ResolvedAgent] = {}
-    for candidate in sorted(candidates, key=lambda one: not _is_own(one, caller)):
+    for candidate in sorted(candidates, key=lambda candidate: not _is_own(candidate, caller)):
         try:
             built[candidate.id] = _built(
-                candidate, evaluation, texts[candidate.id], made.get(candidate.id, Choice()), of_blocks
+                candidate,
+                evaluation,
+                texts[candidate.id],
+                agent_choices.get(candidate.id, Choice()),
+                of_blocks,
             )
         except Invalid as error:
             if _is_own(candidate, caller):
@@ -184,7 +190,7 @@ def _built(
     served = {block.id: block.version_id for block in agent.blocks if block.id}
     published = () if candidate.policy is Blocks.DRAFTS else served.keys() - candidate.selected_blocks.keys()
     of_blocks = {block_id: of_blocks[block_id] for block_id in sorted(published) if block_id in of_blocks}
-    outcomes = {block_id: made.outcome_of(served[block_id]) for block_id, made in of_blocks.items()}
+    outcomes = {block_id: chosen.outcome_of(served[block_id]) for block_id, chosen in of_blocks.items()}
     return ResolvedAgent(
         id=candidate.id,
         uuid=candidate.uuid,
@@ -212,7 +218,9 @@ def _built(
         blocks=tuple(agent.blocks),
         outcome=own.outcome_of(candidate.version_id),
         block_outcomes={agent_id: outcome for agent_id, outcome in outcomes.items() if outcome is not None},
-        depends_on=tuple(dependency for made in (own, *of_blocks.values()) for dependency in made.depends_on),
+        depends_on=tuple(
+            dependency for chosen in (own, *of_blocks.values()) for dependency in chosen.depends_on
+        ),
     )
 
 
@@ -246,7 +254,7 @@ def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
 
 
 def find_blocks(
-    wanted: Iterable[str],
+    block_ids: Iterable[str],
     policy: Blocks,
     caller: Caller,
     evaluation: Evaluation,
@@ -268,15 +276,15 @@ def find_blocks(
     is_usual = policy is Blocks.LIVE and not with_latest
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
     rows = blocks.as_served("active_version", *(("latest_version",) if with_latest else ()))
-    found: dict[str, FoundBlock] = {}
+    blocks_by_id: dict[str, FoundBlock] = {}
     choose = chooses or partial(choice.chosen, context=evaluation.context)
-    ids = iter(sorted(wanted))
-    while some := list(islice(ids, READ_AT_ONCE)):
-        found_rows = _live_blocks().get(some) if is_usual else list(rows.filter(pk__in=some))
-        chosen = {} if policy is Blocks.DRAFTS else choose(found_rows)
-        overlaid = _overlaid(found_rows, overlay)
+    ids = iter(sorted(block_ids))
+    while batch := list(islice(ids, READ_AT_ONCE)):
+        batch_rows = _live_blocks().get(batch) if is_usual else list(rows.filter(pk__in=batch))
+        chosen = {} if policy is Blocks.DRAFTS else choose(batch_rows)
+        overlaid = _overlaid(batch_rows, overlay)
         served: dict[str, Snapshot | None] = {**chosen, **overlaid}
-        for block in found_rows:
+        for block in batch_rows:
             if is_paid:
                 versions = [block.active_version, *([block.latest_version] if with_latest else [])]
                 evaluation.read(sum(len(version.config_json) for version in versions if version is not None))
@@ -287,9 +295,11 @@ def find_blocks(
                 is_overlaid = block.pk in overlaid
                 is_live = not is_overlaid or (live is not None and live.version_id == block.active_id)
                 usual = _find_block(block, live, is_live=is_live)
-            one = selected.get(block.pk)
-            found[block.pk] = usual if one is None else _select_block(block, one, usual, evaluation, choose)
-    return found
+            selection = selected.get(block.pk)
+            blocks_by_id[block.pk] = (
+                usual if selection is None else _select_block(block, selection, usual, evaluation, choose)
+            )
+    return blocks_by_id
 
 
 @cache
@@ -302,25 +312,25 @@ def _overlaid(blocks: Iterable[PromptBlock], overlay: Overlay | None) -> dict[st
     """Return the versions of the blocks in an overlay, by id; None for one that would not be live."""
     if overlay is None:
         return {}
-    wanted = {block.pk: one.version_id for block in blocks if (one := overlay.of(block)) is not None}
-    rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in wanted.values() if pk])
+    ids = {block.pk: entry.version_id for block in blocks if (entry := overlay.of(block)) is not None}
+    rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in ids.values() if pk])
     versions = {version.version_id: version for version in rows}
-    return {block_id: versions.get(version_id or "") for block_id, version_id in wanted.items()}
+    return {block_id: versions.get(version_id or "") for block_id, version_id in ids.items()}
 
 
 def _select_block(
-    block: PromptBlock, one: SelectedBlock, usual: FoundBlock, evaluation: Evaluation, choose: Chooses
+    block: PromptBlock, selection: SelectedBlock, usual: FoundBlock, evaluation: Evaluation, choose: Chooses
 ) -> FoundBlock:
     """Return the block in the selected version, or in the usual one if the selection cannot be resolved."""
-    if one.selector == PUBLISHED:
+    if selection.selector == PUBLISHED:
         return _find_block(block, choose([block]).get(block.pk) or block.active, is_live=True)
-    if one.selector.version_id is not None and one.selector.version_id == block.active_id:
+    if selection.selector.version_id is not None and selection.selector.version_id == block.active_id:
         return _find_block(block, block.active, is_live=True)
     evaluation.spend(STEPS_OF_A_SELECTION)
     version: Snapshot | None = None
-    if one.by.may(Right.READ, block.workspace_id) and one.by.covers(block.pk):
+    if selection.by.may(Right.READ, block.workspace_id) and selection.by.covers(block.pk):
         with suppress(NotFound, Forbidden):
-            version = select(block, one.selector, one.by).version
+            version = select(block, selection.selector, selection.by).version
     if version is None:
         return replace(usual, is_unresolved=True)
     evaluation.read(len(cast("PromptBlockVersion", version).config_json))
@@ -332,9 +342,9 @@ def _find_block(block: PromptBlock, version: Snapshot | None, *, is_live: bool) 
     return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid, is_live=is_live)
 
 
-def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) -> Iterator[Texts]:
+def shown_texts(candidates: Sequence[Candidate], blocks_by_policy: Mapping[Blocks, Found]) -> Iterator[Texts]:
     """Yield, for each candidate, the texts of the blocks that it may show; one query if any needs a grant."""
-    blocks_of = [found.get(candidate.policy, {}) for candidate in candidates]
+    blocks_of = [blocks_by_policy.get(candidate.policy, {}) for candidate in candidates]
     asking = {
         candidate.granted_to
         for candidate, blocks in zip(candidates, blocks_of, strict=True)
@@ -344,12 +354,12 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
         and any(_needs_grant(candidate, block) for block in blocks.values())
     }
     grants = find_grants(BlockReference, asking) if asking else {}
-    for one, blocks in zip(candidates, blocks_of, strict=True):
-        own = grants.get(one.granted_to, {})
+    for candidate, blocks in zip(candidates, blocks_of, strict=True):
+        own = grants.get(candidate.granted_to, {})
         yield {
             block_id: block.text
             for block_id, block in blocks.items()
-            if not _needs_grant(one, block) or own.get(block_id) == block.uuid
+            if not _needs_grant(candidate, block) or own.get(block_id) == block.uuid
         }
 
 
@@ -367,17 +377,19 @@ def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evalu
     right to read drafts, unless it has been published since.
     """
     evaluation.field = "instructions"
-    named = iter(lock.blocks(candidate.id, sorted(_blocks_named(candidate))))
+    block_ids = iter(lock.blocks(candidate.id, sorted(_blocks_named(candidate))))
     as_part = candidate.id not in lock.terms.draft_agents
     texts: dict[str, BlockText | str] = {}
     broken: list[str] = []
-    while some := list(islice(named, READ_AT_ONCE)):
-        pins = {block_id: lock.prompt_blocks[block_id] for block_id in some}
+    while batch := list(islice(block_ids, READ_AT_ONCE)):
+        pins = {block_id: lock.prompt_blocks[block_id] for block_id in batch}
         rows = PromptBlockVersion.objects.select_related("resource").defer("search_text")
-        found = {str(row.pk): row for row in rows.filter(pk__in=[pin.version_id for pin in pins.values()])}
-        evaluation.read(sum(len(row.config_json) for row in found.values()))
+        versions_by_id = {
+            str(row.pk): row for row in rows.filter(pk__in=[pin.version_id for pin in pins.values()])
+        }
+        evaluation.read(sum(len(row.config_json) for row in versions_by_id.values()))
         for block_id, pin in pins.items():
-            version = found.get(str(pin.version_id))
+            version = versions_by_id.get(str(pin.version_id))
             if version is None or version.resource_id != block_id or version.digest != pin.digest:
                 broken.append(block_id)
                 continue

@@ -97,15 +97,15 @@ def speaks_of(kind: ResourceKind) -> bool:
 
 def choices(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> dict[str, Choice]:
     """Return the choices for a request, by id; resources without a chooser are omitted."""
-    found: dict[str, Choice] = {}
-    wanted = list(ids) if _choosers else []
-    for chooser in _choosers if wanted else ():
+    choices_by_id: dict[str, Choice] = {}
+    ids = list(ids) if _choosers else []
+    for chooser in _choosers if ids else ():
         spoken = chooser.speaks_of(kind)
-        asked = [name for name in wanted if name in spoken and name not in found] if spoken else []
-        if asked:
-            chosen = chooser.choose(kind, asked, context)
-            found |= {resource_id: chosen.get(resource_id, Choice()) for resource_id in asked}
-    return found
+        pending = [name for name in ids if name in spoken and name not in choices_by_id] if spoken else []
+        if pending:
+            chosen = chooser.choose(kind, pending, context)
+            choices_by_id |= {resource_id: chosen.get(resource_id, Choice()) for resource_id in pending}
+    return choices_by_id
 
 
 def chosen(resources: Sequence[VersionedResource], context: Mapping[str, Any]) -> dict[str, Snapshot]:
@@ -113,13 +113,13 @@ def chosen(resources: Sequence[VersionedResource], context: Mapping[str, Any]) -
     if not resources or not speaks_of(resources[0].kind):
         return {}
     active = {resource.pk: resource.active_id for resource in resources if resource.active_id is not None}
-    made = choices(resources[0].kind, active, context)
-    named = {
+    choices_by_id = choices(resources[0].kind, active, context)
+    names = {
         (resource_id, choice.version)
-        for resource_id, choice in made.items()
+        for resource_id, choice in choices_by_id.items()
         if choice.version not in {None, active[resource_id]}
     }
-    return {resource_id: version for (resource_id, _), version in versions(type(resources[0]), named).items()}
+    return {resource_id: version for (resource_id, _), version in versions(type(resources[0]), names).items()}
 
 
 def nothing(_resources: Sequence[VersionedResource]) -> dict[str, Snapshot]:
@@ -133,16 +133,16 @@ def always(resources: Sequence[VersionedResource], version: Snapshot) -> dict[st
 
 
 def versions(
-    model: type[VersionedResource], named: Collection[tuple[str, str | None]]
+    model: type[VersionedResource], names: Collection[tuple[str, str | None]]
 ) -> dict[tuple[str, str], Snapshot]:
     """Return the versions that exist, by the ids of their resource and version."""
     ids: list[UUID] = []
-    for _, version_id in named:
+    for _, version_id in names:
         with suppress(NotFound):  # not the id of a row
             ids.append(parse_uuid(version_id or ""))
     rows = model.version_model.objects.defer("search_text").filter(pk__in=ids) if ids else ()
-    found = {(row.resource_id, row.version_id): row for row in rows}
-    return {name: row for name, row in found.items() if name in named}
+    rows_by_name = {(row.resource_id, row.version_id): row for row in rows}
+    return {name: row for name, row in rows_by_name.items() if name in names}
 
 
 def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -154,13 +154,13 @@ def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> 
 
 def find_arms(kind: ResourceKind) -> dict[str, str]:
     """Return the resources of a kind that have arms, by the ids of the versions in these."""
-    found: dict[str, str] = {}
+    resources_by_version: dict[str, str] = {}
     for chooser in _choosers:
         spoken = chooser.speaks_of(kind)
         for resource_id, choice in chooser.choose(kind, spoken, {}).items() if spoken else ():
             for arm in (choice.parts or {}).get("arms", ()):
-                found[str(arm["resolvedVersionId"])] = resource_id
-    return found
+                resources_by_version[str(arm["resolvedVersionId"])] = resource_id
+    return resources_by_version
 
 
 def dependencies(

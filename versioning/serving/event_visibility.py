@@ -45,14 +45,14 @@ def _is_visible_to(caller: Caller, code: Registry) -> Q:
     )
     everybody = Q(reach=Reach.EVERYBODY) | _readable_now(caller, code)
     readable = editors | (members & Q(reach=Reach.MEMBERS)) | everybody
-    seen = (
+    visible = (
         _is_personal(caller)
         | Q(audience=Audience.ADMINS) & admins
         | Q(audience=Audience.EDITORS) & editors
         | Q(audience=Audience.READERS) & readable & (members | _is_of_this_life(code))
     )
     read_the_block = Q(hidden_from="") if home[Right.READ] is None else ~Q(hidden_from__in=home[Right.READ])
-    return seen & read_the_block
+    return visible & read_the_block
 
 
 def _is_personal(caller: Caller) -> Q:
@@ -101,6 +101,6 @@ def _is_of_this_life(code: Registry) -> Q:
     still = Q(resource_uuid=IN_CODE, resource_id__in=list(code.agents))
     for kind in KINDS:
         rows = find_model(kind)._default_manager.filter(pk=OuterRef("resource_id"))
-        others = rows.exclude(uuid=OuterRef("resource_uuid"))
-        still |= Q(resource_kind=kind.slug) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
+        reused_ids = rows.exclude(uuid=OuterRef("resource_uuid"))
+        still |= Q(resource_kind=kind.slug) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(reused_ids.order_by()))
     return still

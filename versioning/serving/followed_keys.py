@@ -45,22 +45,22 @@ class FollowedKeys:
 
     def __init__(self, followed: FollowedLog = log) -> None:
         self._log = followed
-        self._known: BoundedCache[str, TimedKey] = BoundedCache(MAX_KEYS)
+        self._keys: BoundedCache[str, TimedKey] = BoundedCache(MAX_KEYS)
 
     def find_timed(self, authorization: str) -> TimedKey | None:
         """Return the key in the header `Authorization` as last read, still usable or not."""
         text = bearer_key(authorization)
-        return self._known.get(hash_secret(text)) if text else None
+        return self._keys.get(hash_secret(text)) if text else None
 
     def is_right(self, timed: TimedKey, now: Moment) -> bool:
         """Return whether a key is still usable with the same rights as when it was read."""
-        key, made = timed
-        return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until
+        key, moment = timed
+        return self._log.is_right(moment, (RIGHTS,), now) and time.time() < key.good_until
 
     def was_usable(self, text: str) -> bool:
         """Return whether the key was usable within the last minute; takes no statement."""
-        known = self._known.get(hash_secret(text))
-        return known is not None and time.time() < known[0].good_until
+        timed_key = self._keys.get(hash_secret(text))
+        return timed_key is not None and time.time() < timed_key[0].good_until
 
     def find(self, text: str, now: Moment | None = None) -> KnownKey | None:
         """Return the usable key with this secret, or None; record that it is used.
@@ -68,7 +68,7 @@ class FollowedKeys:
         `now` is a moment since the request has arrived, if one is known. The use is recorded once a minute,
         so that reads seldom write.
         """
-        now, timed = now or self._log.follow(), self._known.get(hash_secret(text))
+        now, timed = now or self._log.follow(), self._keys.get(hash_secret(text))
         if now is not None and timed is not None and self.is_right(timed, now):
             return timed[0]
         row = ApiKey.objects.holding(text)
@@ -76,11 +76,11 @@ class FollowedKeys:
             return None
         key = _read(row)
         if now is not None:
-            self._known.put(row.digest, (key, now), 1)
+            self._keys.put(row.digest, (key, now), 1)
         return key
 
     def clear(self) -> None:
-        self._known.clear()
+        self._keys.clear()
 
 
 def _read(row: ApiKey) -> KnownKey:

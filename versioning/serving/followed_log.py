@@ -144,13 +144,13 @@ class FollowedLog:
                 after = step
         return None
 
-    def is_right(self, made: Moment, dependencies: Iterable[Dependency], now: Moment) -> bool:
-        """Return whether a value read at the moment `made`, or later, is still valid at `now`."""
+    def is_right(self, moment: Moment, dependencies: Iterable[Dependency], now: Moment) -> bool:
+        """Return whether a value read at `moment`, or later, is still valid at `now`."""
         # The order matters: changes are dropped only after everything has been marked as changed.
         changed = self._changed
-        if made.step < self._all_changed or now.time - made.time >= HOLD_SECONDS:
+        if moment.step < self._all_changed or now.time - moment.time >= HOLD_SECONDS:
             return False
-        return all(changed.get(dependency, 0) <= made.step for dependency in dependencies)
+        return all(changed.get(dependency, 0) <= moment.step for dependency in dependencies)
 
     def forget(self) -> None:
         """Mark everything as changed."""
@@ -169,10 +169,10 @@ class FollowedLog:
             self._changed = {}
             self._steps.append(_Step(position, Moment(step, now)))
         else:
-            for one, dependencies in changed.items():  # in the order of positions
+            for entry_position, dependencies in changed.items():  # in the order of positions
                 step += 1
                 self._changed.update(dict.fromkeys(dependencies, step))
-                self._steps.append(_Step(one, Moment(step, now)))
+                self._steps.append(_Step(entry_position, Moment(step, now)))
         self._step = step
         self._position = position
 
@@ -182,15 +182,15 @@ class FollowedLog:
         if before is None or not before < position <= before + _MAX_ENTRIES:
             return None
         with log_position.primary():
-            found = self._read(before, position, _MAX_CHANGES)
+            entries = self._read(before, position, _MAX_CHANGES)
         changed: dict[int, set[Dependency]] = {}
-        for entry in found:
+        for entry in entries:
             about = _dependencies_on(entry)
             if about is None:
                 return None
             changed.setdefault(entry.position, set()).update(about)
         # A position without an entry is a change that is not recorded, or was pruned.
-        return changed if len(found) < _MAX_CHANGES and len(changed) == position - before else None
+        return changed if len(entries) < _MAX_CHANGES and len(changed) == position - before else None
 
 
 def _dependencies_on(entry: Change) -> set[Dependency] | None:
@@ -221,15 +221,15 @@ class FollowedValue(Generic[T]):
         self._read = read
         self._dependencies = dependencies
         self._log = followed
-        self._held: tuple[Moment, T] | None = None
+        self._cached: tuple[Moment, T] | None = None
 
     def get(self) -> T:
         if connection.in_atomic_block:
             return self._read_now()
-        now, held = self._log.current_moment, self._held
-        if held is None or not self._log.is_right(held[0], self._dependencies, now):
-            held = self._held = now, self._read_now()
-        return held[1]
+        now, cached = self._log.current_moment, self._cached
+        if cached is None or not self._log.is_right(cached[0], self._dependencies, now):
+            cached = self._cached = now, self._read_now()
+        return cached[1]
 
     def _read_now(self) -> T:
         with log_position.primary():
@@ -255,15 +255,15 @@ def consistently(
     for _ in range(ATTEMPTS):
         begun = followed.current_moment
         try:
-            found = read()
+            result = read()
         except VersioningError:
             ended = followed.follow()
             if ended is not None and ended.step == begun.step:
                 raise
         else:
             ended = followed.follow()
-            if ended is not None and followed.is_right(begun, about(found), ended):
-                return found
+            if ended is not None and followed.is_right(begun, about(result), ended):
+                return result
         if ended is None:  # changes in the meantime are unknown
             break
     with transaction.atomic():

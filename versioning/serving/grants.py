@@ -96,8 +96,8 @@ def named_in(targets: Targets, code: Registry) -> frozenset[Named]:
     """Return the target resources, except those that code defines."""
     return frozenset(
         value
-        for references, found in targets.items()
-        for target_id, value in found.items()
+        for references, values_by_id in targets.items()
+        for target_id, value in values_by_id.items()
         if not (references.target.kind.in_code and target_id in code.agents)
     )
 
@@ -110,12 +110,12 @@ def named_by_versions(
     Versions that name none, or were deleted, are not in the result.
     """
     queries = [_join_targets(references, version_ids, code) for references in model.reference_models]
-    found: dict[str, set[Named]] = {}
+    resources_by_version: dict[str, set[Named]] = {}
     if queries and version_ids:
         for version_id, identity, workspace_id in queries[0].union(*queries[1:], all=True):
             if identity is not None:
-                found.setdefault(str(version_id), set()).add(Named(identity, workspace_id))
-    return {version_id: frozenset(named) for version_id, named in found.items()}
+                resources_by_version.setdefault(str(version_id), set()).add(Named(identity, workspace_id))
+    return {version_id: frozenset(named) for version_id, named in resources_by_version.items()}
 
 
 def _join_targets(
@@ -127,10 +127,10 @@ def _join_targets(
     if references.target.kind.in_code:
         rows = rows.exclude(target_id__in=list(code.agents))
     identity, workspace_id = (Subquery(target.values(column)) for column in ("uuid", "workspace_id"))
-    found: QuerySet[Any, tuple[Any, ...]] = rows.annotate(
+    joined_rows: QuerySet[Any, tuple[Any, ...]] = rows.annotate(
         identity_now=identity, workspace_now=workspace_id
     ).values_list("version_id", "identity_now", "workspace_now")
-    return found
+    return joined_rows
 
 
 @cache
@@ -169,15 +169,15 @@ def grants_for(
     """
     if not isinstance(version, Version):
         return {}
-    found: dict[type[Reference], list[tuple[UUID | None, str]]] = {}
+    grants: dict[type[Reference], list[tuple[UUID | None, str]]] = {}
     for references, ids in names.items():
         readable = _readable(references, ids, targets, by, code)
-        found[references] = [
+        grants[references] = [
             (identity, target_id)
             for target_id, stored in references.of_version(version)
             if (identity := readable.get(target_id, None if replaces else stored)) != stored
         ]
-    return {references: changed for references, changed in found.items() if changed}
+    return {references: changed for references, changed in grants.items() if changed}
 
 
 def store_grants(version: Snapshot, grants: Grants) -> None:
@@ -199,9 +199,9 @@ def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]
 
 def granted_to_code(named: Iterable[str], code: Registry) -> dict[str, UUID]:
     """Return the identities, by id, of the named sub-agents that run as part of a code-defined agent."""
-    wanted = set(named)
-    in_code = {agent_id: IN_CODE for agent_id in wanted if agent_id in code.agents}
-    stored = Agent.objects.filter(pk__in=wanted - in_code.keys(), workspace=code.workspace_id)
+    agent_ids = set(named)
+    in_code = {agent_id: IN_CODE for agent_id in agent_ids if agent_id in code.agents}
+    stored = Agent.objects.filter(pk__in=agent_ids - in_code.keys(), workspace=code.workspace_id)
     return {**dict(stored.values_list("pk", "uuid")), **in_code}
 
 
@@ -209,19 +209,19 @@ def find_grants(
     references: type[Reference], version_ids: Iterable[str | None]
 ) -> dict[str | None, dict[str, UUID]]:
     """Return the identities granted to each of these versions, by target id."""
-    found: dict[str | None, dict[str, UUID]] = {}
+    grants: dict[str | None, dict[str, UUID]] = {}
     manager: Any = references._default_manager
     rows = manager.filter(version_id__in=version_ids, target_uuid__isnull=False)
     for version_id, target_id, target_uuid in rows.values_list("version_id", "target_id", "target_uuid"):
-        found.setdefault(str(version_id), {})[target_id] = target_uuid
-    return found
+        grants.setdefault(str(version_id), {})[target_id] = target_uuid
+    return grants
 
 
 def _readable(
-    references: type[Reference], wanted: set[str], targets: Targets, by: Caller, code: Registry
+    references: type[Reference], target_ids: set[str], targets: Targets, by: Caller, code: Registry
 ) -> dict[str, UUID]:
     """Return the identities of the targets that the caller may read as a member, by id."""
-    in_code = wanted & code.agents.keys() if references.target.kind.in_code else set()
+    in_code = target_ids & code.agents.keys() if references.target.kind.in_code else set()
     readable = {
         target_id: value.identity
         for target_id, value in targets.get(references, {}).items()

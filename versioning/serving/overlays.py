@@ -50,14 +50,14 @@ class Overlay:
 
         Raises `Invalid` for an override stored as a file, since only the file can publish it.
         """
-        found = self.versions.get((resource.kind.slug, resource.pk))
-        if found is None or found.identity != resource.uuid:
+        version = self.versions.get((resource.kind.slug, resource.pk))
+        if version is None or version.identity != resource.uuid:
             return None
         if resource.pointers is not None:
             raise Invalid.field(
                 self.selector, "contains an override that is stored as a file", code="code_source"
             )
-        return found
+        return version
 
 
 @dataclass(frozen=True, kw_only=True)

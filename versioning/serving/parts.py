@@ -76,11 +76,11 @@ class AgentParts:
     @property
     def shown(self) -> dict[str, BlockText | None]:
         """The prompt blocks that any version of the agent refers to, by id; None for those never shown."""
-        found: dict[str, BlockText | None] = {}
+        blocks: dict[str, BlockText | None] = {}
         for arm in (self, *self.arms):
             for block_id, text in arm.texts.items():
-                found[block_id] = found.get(block_id) or (text if isinstance(text, BlockText) else None)
-        return dict(sorted(found.items()))
+                blocks[block_id] = blocks.get(block_id) or (text if isinstance(text, BlockText) else None)
+        return dict(sorted(blocks.items()))
 
     @property
     def omitted(self) -> Mapping[str, str]:
@@ -120,19 +120,19 @@ def make_parts(candidate: Candidate, caller: Caller, context: Mapping[str, Any] 
     """
     require_instructions(candidate)
     evaluation = Evaluation(context or {})
-    left = evaluation.characters_left
+    budget = evaluation.characters_left
     chooses = choice.nothing if context is None else partial(choice.chosen, context=context)
-    found = texts_for(candidate, evaluation, caller, chooses)
-    wanted = sorted({target for _, target in referenced_blocks(candidate.config)})
+    texts = texts_for(candidate, evaluation, caller, chooses)
+    block_ids = sorted({target for _, target in referenced_blocks(candidate.config)})
     return AgentParts(
         candidate=replace(candidate, overlay=None),
-        texts={block_id: found.get(block_id, "missing") for block_id in wanted},
-        characters=left - evaluation.characters_left,
+        texts={block_id: texts.get(block_id, "missing") for block_id in block_ids},
+        characters=budget - evaluation.characters_left,
         depends_on=(
             (AGENT.slug, candidate.id),
-            *((PROMPT_BLOCK.slug, block_id) for block_id in wanted),
+            *((PROMPT_BLOCK.slug, block_id) for block_id in block_ids),
             *choice.dependencies(AGENT, [candidate.id], context or {}),
-            *choice.dependencies(PROMPT_BLOCK, wanted, context or {}),
+            *choice.dependencies(PROMPT_BLOCK, block_ids, context or {}),
         ),
     )
 
@@ -144,7 +144,7 @@ def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Ca
     `PartsUnavailable` if versions are chosen in a way that clients cannot reproduce.
     """
     candidate = candidate_with(choice.nothing)
-    made = make_parts(candidate, caller)
+    own = make_parts(candidate, caller)
     arms: dict[str | None, AgentParts] = {}
     rule = None
     if candidate.selector.status is Status.PUBLISHED and candidate.active_version_id is not None:
@@ -152,27 +152,27 @@ def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Ca
         for version in choice.versions(Agent, _named_versions({candidate.id: rule} if rule else {})).values():
             other = candidate_with(partial(choice.always, version=version))
             arms[version.version_id] = make_parts(other, caller)
-    made = replace(made, arms=list(arms.values()), rule=rule and _with_arms(rule, arms, _agent_members))
-    shown = [block_id for block_id, text in made.shown.items() if text is not None]
-    rules = {} if candidate.policy is Blocks.DRAFTS else _rules(PROMPT_BLOCK, shown)
+    own = replace(own, arms=list(arms.values()), rule=rule and _with_arms(rule, arms, _agent_members))
+    shown_ids = [block_id for block_id, text in own.shown.items() if text is not None]
+    rules = {} if candidate.policy is Blocks.DRAFTS else _rules(PROMPT_BLOCK, shown_ids)
     if rules and candidate.overlay is not None:
         raise PartsUnavailable
     versions = choice.versions(PromptBlock, _named_versions(rules))
     block_rules = {
         block_id: _with_arms(
             rule,
-            {version: found for (one, version), found in versions.items() if one == block_id},
+            {version: snapshot for (owner, version), snapshot in versions.items() if owner == block_id},
             _block_members,
         )
         for block_id, rule in rules.items()
     }
-    depends_on = dict.fromkeys(dependency for parts in (made, *made.arms) for dependency in parts.depends_on)
-    return replace(made, block_rules=block_rules, depends_on=tuple(depends_on))
+    depends_on = dict.fromkeys(dependency for parts in (own, *own.arms) for dependency in parts.depends_on)
+    return replace(own, block_rules=block_rules, depends_on=tuple(depends_on))
 
 
 def _rules(kind: ResourceKind, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     """Return the rules that choose versions; raises `PartsUnavailable` for other choices."""
-    rules = {resource_id: made.parts for resource_id, made in choice.choices(kind, ids, {}).items()}
+    rules = {resource_id: chosen.parts for resource_id, chosen in choice.choices(kind, ids, {}).items()}
     if None in rules.values():
         raise PartsUnavailable
     return {resource_id: rule for resource_id, rule in rules.items() if rule is not None}
@@ -185,11 +185,11 @@ def _named_versions(rules: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, st
 
 
 def _with_arms(
-    rule: Mapping[str, Any], found: Mapping[str | None, T], show: Callable[[T], Mapping[str, Any]]
+    rule: Mapping[str, Any], versions: Mapping[str | None, T], show: Callable[[T], Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return a rule with the parts served in each arm, without arms whose version was deleted."""
-    arms = [arm for arm in rule["arms"] if arm["resolvedVersionId"] in found]
-    return {**rule, "arms": [{**arm, **show(found[arm["resolvedVersionId"]])} for arm in arms]}
+    arms = [arm for arm in rule["arms"] if arm["resolvedVersionId"] in versions]
+    return {**rule, "arms": [{**arm, **show(versions[arm["resolvedVersionId"]])} for arm in arms]}
 
 
 def _agent_members(parts: AgentParts) -> dict[str, Any]:

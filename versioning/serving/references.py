@@ -78,20 +78,24 @@ def find_dependents(
     """
     if target.referred_by is None:
         return Dependents((), 0, lambda _ids: {})
-    found = _referring(target, code, status, caller, unstored)
-    rows = found.rows.readable_by(caller, code).order_by()
-    elsewhere = dict.fromkeys(found.not_in_rows(caller, code), "")
+    referring = _referring(target, code, status, caller, unstored)
+    rows = referring.rows.readable_by(caller, code).order_by()
+    elsewhere = dict.fromkeys(referring.not_in_rows(caller, code), "")
     ids = sorted({*rows.values_list("id", flat=True), *elsewhere})
     hidden = 0
     if target.visibility_by(code) == Visibility.PUBLIC:
-        hidden = found.rows.count() + len(found.in_code) - len(ids)
+        hidden = referring.rows.count() + len(referring.in_code) - len(ids)
 
-    def names(wanted: Collection[str] | None) -> dict[str, str]:
+    def names(agent_ids: Collection[str] | None) -> dict[str, str]:
         in_rows = (
-            rows.values_list("id", found.name) if wanted is None else found.names_of(wanted, caller, code)
+            rows.values_list("id", referring.name)
+            if agent_ids is None
+            else referring.names_of(agent_ids, caller, code)
         )
-        named = {agent_id: name for agent_id, name in in_rows if name is not None} | elsewhere
-        return named | {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
+        names_by_id = {agent_id: name for agent_id, name in in_rows if name is not None} | elsewhere
+        return names_by_id | {
+            agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in names_by_id
+        }
 
     return Dependents(ids, hidden, names)
 
@@ -107,10 +111,10 @@ def count_of_dependents(
     references: Any = target.referred_by
     if not (code.agents or unstored or references.objects.filter(target_id=target.pk).exists()):
         return 0
-    found = _referring(target, code, Status.PUBLISHED, caller, unstored)
-    elsewhere, rows = found.in_code, found.rows
+    referring = _referring(target, code, Status.PUBLISHED, caller, unstored)
+    elsewhere, rows = referring.in_code, referring.rows
     if target.visibility_by(code) != Visibility.PUBLIC:
-        elsewhere = found.not_in_rows(caller, code)
+        elsewhere = referring.not_in_rows(caller, code)
         rows = rows.readable_by(caller, code).exclude(pk__in=elsewhere)
     in_rows: int = rows.count()
     return in_rows + len(elsewhere)
@@ -153,15 +157,15 @@ def _referring(
     target: VersionedResource, code: Registry, status: Status, caller: Caller, unstored: Sequence[Agent]
 ) -> _Referring:
     references: Any = target.referred_by
-    found = references.objects.filter(target_id=target.pk)
-    versions = found.values("version_id")
+    reference_rows = references.objects.filter(target_id=target.pk)
+    versions = reference_rows.values("version_id")
     agents = Agent.objects.exclude(pk__in=code.agents) if references.fixed_by_code else Agent.objects.all()
     agents = agents.exclude(pk=target.pk) if isinstance(target, Agent) else agents
     if status is Status.DRAFT:  # whose condition is not an index lookup
-        agents = agents.filter(pk__in=found.values("version__resource_id"))
+        agents = agents.filter(pk__in=reference_rows.values("version__resource_id"))
     overrides = () if references.fixed_by_code else unstored
     condition, name = _reference_that_counts(versions, status, caller)
-    others = (agent for agent in code.agents.values() if agent.id != target.pk)
+    other_agents = (agent for agent in code.agents.values() if agent.id != target.pk)
     judged = status if caller.may(Right.READ_DRAFTS, code.workspace_id) else Status.PUBLISHED
     return _Referring(
         rows=agents.exclude(pk__in=[agent.pk for agent in overrides]).filter(condition),
@@ -170,38 +174,40 @@ def _referring(
         status=status,
         in_code={
             agent.id
-            for agent in others
-            if any(target.pk == found for _, found in target.referred_by.find(code_config(agent)))
+            for agent in other_agents
+            if any(target.pk == target_id for _, target_id in target.referred_by.find(code_config(agent)))
         },
         overriding=_overrides_that_refer(target, judged, overrides, versions) if overrides else set(),
     )
 
 
-def agents_that_show(shown: VersionedResource, code: Registry, unstored: Sequence[Agent] = ()) -> list[Agent]:
+def agents_that_show(
+    resource: VersionedResource, code: Registry, unstored: Sequence[Agent] = ()
+) -> list[Agent]:
     """Return the live agents that show the text of a resource to people who cannot read the resource.
 
     These are public agents of its workspace, and agents of other workspaces to which it was granted. Live
     versions are the published one and those with released labels. `unstored` are overrides that exist only as
     files.
     """
-    references: Any = shown.referred_by._default_manager.filter(target_id=shown.pk)
-    at_home = Q(version__resource__workspace_id=shown.workspace_id)
-    versions = references.filter(at_home | Q(target_uuid=shown.uuid)).values("version_id")
+    references: Any = resource.referred_by._default_manager.filter(target_id=resource.pk)
+    at_home = Q(version__resource__workspace_id=resource.workspace_id)
+    versions = references.filter(at_home | Q(target_uuid=resource.uuid)).values("version_id")
     condition, _ = _reference_that_counts(versions, Status.PUBLISHED, APPLICATION)
-    strangers = is_visible(Visibility.PUBLIC, code) | ~Q(workspace_id=shown.workspace_id)
-    found = {agent.pk: agent for agent in Agent.objects.filter(strangers & condition)}
-    if shown.workspace_id == code.workspace_id:
+    strangers = is_visible(Visibility.PUBLIC, code) | ~Q(workspace_id=resource.workspace_id)
+    agents = {agent.pk: agent for agent in Agent.objects.filter(strangers & condition)}
+    if resource.workspace_id == code.workspace_id:
         overrides = {override.pk: override for override in unstored}
         for agent in code.agents.values():
             override = overrides.get(agent.id)
             active = override.active if override else None
             config = active.config if active else code_config(agent)
             shows = agent.visibility == Visibility.PUBLIC and any(
-                target == shown.pk for _, target in shown.referred_by.find(config)
+                target == resource.pk for _, target in resource.referred_by.find(config)
             )
-            if shows and agent.id not in found:
-                found[agent.id] = Agent(id=agent.id, workspace_id=code.workspace_id)
-    return [found[agent_id] for agent_id in sorted(found)]
+            if shows and agent.id not in agents:
+                agents[agent.id] = Agent(id=agent.id, workspace_id=code.workspace_id)
+    return [agents[agent_id] for agent_id in sorted(agents)]
 
 
 def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Caller) -> tuple[Q, Case]:
@@ -238,7 +244,7 @@ def _overrides_that_refer(
 
 
 def _refers(version: Snapshot, target: VersionedResource) -> bool:
-    return any(target.pk == found for _, found in target.referred_by.find(version.config))
+    return any(target.pk == target_id for _, target_id in target.referred_by.find(version.config))
 
 
 MAX_WARNINGS: Final = 1000
@@ -261,7 +267,7 @@ class UnpublishedBlocks(Invalid):
 
 
 def unpublished_blocks(
-    asked: Sequence[tuple[Config, Caller, Mapping[str, bool]]],
+    requests: Sequence[tuple[Config, Caller, Mapping[str, bool]]],
 ) -> Iterator[UnpublishedBlocks | None]:
     """Yield an error that names every referenced block that is unpublished or not readable, or None.
 
@@ -269,19 +275,19 @@ def unpublished_blocks(
     (False) in the same transaction, by id. Takes one statement for all callers with the same rights; none if
     no configuration refers to a block.
     """
-    references = [list(referenced_blocks(config)) for config, _caller, _moving in asked]
-    wanted: defaultdict[Rights, set[str]] = defaultdict(set)
-    callers = {caller.rights: caller for _config, caller, _moving in asked}
-    for (_config, caller, _moving), named in zip(asked, references, strict=True):
-        wanted[caller.rights].update(target for _field, target in named)
+    references = [list(referenced_blocks(config)) for config, _caller, _moving in requests]
+    ids_by_rights: defaultdict[Rights, set[str]] = defaultdict(set)
+    callers = {caller.rights: caller for _config, caller, _moving in requests}
+    for (_config, caller, _moving), block_references in zip(requests, references, strict=True):
+        ids_by_rights[caller.rights].update(target for _field, target in block_references)
     published = {}
-    for rights, ids in wanted.items():
+    for rights, ids in ids_by_rights.items():
         if ids:
             blocks = PromptBlock.objects.readable_by(callers[rights]).filter(pk__in=ids)
             pointers = blocks.values_list("pk", "active_version_id")
             published[rights] = {pk: active is not None for pk, active in pointers}
-    for (_config, caller, moving), named in zip(asked, references, strict=True):
-        yield _error(named, published.get(caller.rights, {}), moving)
+    for (_config, caller, moving), block_references in zip(requests, references, strict=True):
+        yield _error(block_references, published.get(caller.rights, {}), moving)
 
 
 def _error(
@@ -333,11 +339,11 @@ def limit_notices(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
 
 
 def _unknown_tools(agent_id: str, config: Config, code: Registry) -> tuple[Notice, ...]:
-    known = code.tool_names(agent_id)
+    tool_names = code.tool_names(agent_id)
     return tuple(
         Notice("unknown_tool", Message("There is no tool {name!r}.", name=name), field)
         for field, name in referenced_tools(config)
-        if name not in known
+        if name not in tool_names
     )
 
 
@@ -345,20 +351,20 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
     references = list(referenced_agents(config))
     if not references:
         return ()
-    wanted = {target for _, target in references}
+    target_ids = {target for _, target in references}
     readable = _readable.get(
         caller, code, None, lambda: ValuesByKeys(Agent.objects.readable_by(caller, code).values_list("pk"))
     )
-    stored = {agent_id for (agent_id,) in readable.get(wanted)}
-    known = stored | (wanted & code.readable_by(caller).keys())
-    looping = _leading_back_to(agent_id, known, caller, code)
+    stored = {agent_id for (agent_id,) in readable.get(target_ids)}
+    readable_ids = stored | (target_ids & code.readable_by(caller).keys())
+    looping = _leading_back_to(agent_id, readable_ids, caller, code)
     notices = []
     for field, target in references:
         if target == agent_id or target in looping:
-            named = {"id": ResourceId(AGENT.slug, target), "other": ResourceId(AGENT.slug, agent_id)}
-            message = Message("The sub-agent {id!r} leads back to {other!r}.", **named)
+            placeholders = {"id": ResourceId(AGENT.slug, target), "other": ResourceId(AGENT.slug, agent_id)}
+            message = Message("The sub-agent {id!r} leads back to {other!r}.", **placeholders)
             notices.append(Notice("agent_cycle", message, field))
-        elif target not in known:
+        elif target not in readable_ids:
             message = Message("There is no agent {id!r} that you can read.", id=target)
             notices.append(Notice("unknown_agent", message, field))
     return tuple(notices)

@@ -95,7 +95,7 @@ def read(make: Callable[[], T]) -> T:
         return make()
     attempt = _own.attempt = _Attempt()
     try:
-        found = make()
+        result = make()
         is_right = attempt.is_right()
     except Exception as error:
         if not attempt.is_on_replica:
@@ -111,7 +111,7 @@ def read(make: Callable[[], T]) -> T:
         log_position.turn_back()
     if is_right:
         _count("replica" if attempt.is_on_replica else "primary")
-        return found
+        return result
     _count("primary")
     return make()
 

@@ -117,10 +117,10 @@ def select(
         version, fallback = resource.latest, _fallback(resource, overrides_code=overrides_code)
     if version is None:
         raise NotFound
-    found = Resolved(resource=resource, version=version, selector=selector, label=label, fallback=fallback)
-    if not found.is_live:
+    resolved = Resolved(resource=resource, version=version, selector=selector, label=label, fallback=fallback)
+    if not resolved.is_live:
         require_drafts(selector, caller, resource.workspace_id)
-    return found
+    return resolved
 
 
 def _fallback(resource: VersionedResource, *, overrides_code: bool) -> Notice:
@@ -160,12 +160,12 @@ def require_drafts(selector: Selector, caller: Caller, workspace_id: str) -> Non
 
 def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
     """Return the version of this resource with this id; raises `NotFound` if there is none."""
-    found: Snapshot | None = resource.pointers.find(version_id) if resource.pointers else None
-    if found is None:
-        found = resource.versions.select_related("author").filter(pk=parse_uuid(version_id)).first()
-    if found is None:
+    version: Snapshot | None = resource.pointers.find(version_id) if resource.pointers else None
+    if version is None:
+        version = resource.versions.select_related("author").filter(pk=parse_uuid(version_id)).first()
+    if version is None:
         raise NotFound
-    return found
+    return version
 
 
 def _label(resource: VersionedResource, selector: Selector) -> VersionLabel | None:

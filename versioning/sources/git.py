@@ -56,10 +56,10 @@ class GitTooSlow(GitError):
 def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
     """Return the output of a git command; raises `GitError` if it fails or takes too long."""
     with run_process(folder, *arguments, limit=limit) as process:
-        printed, said = process.communicate()
+        output, errors = process.communicate()
         if process.returncode != 0:
-            raise GitError(said.decode("utf-8", "replace").strip(), printed)
-        return printed
+            raise GitError(errors.decode("utf-8", "replace").strip(), output)
+        return output
 
 
 @contextmanager
@@ -146,5 +146,5 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def nearest(folder: Path) -> Path:
     """Return the folder, or the nearest folder above it that exists."""
-    found = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
-    return found.resolve()
+    existing = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
+    return existing.resolve()

@@ -55,8 +55,8 @@ class _Files:
         self.seen: dict[str, Identity | None] = {}
 
     def look_at(self, path: str) -> Identity | None:
-        self.seen[path] = found = read_identity(path)
-        return found
+        self.seen[path] = identity = read_identity(path)
+        return identity
 
     def read(self, path: str) -> bytes:
         """Return the content of a small file; raises as `_content` does."""
@@ -98,9 +98,9 @@ class Head:
         Returns None without a repository, without a commit, or without the `git` command. Raises
         `GitTooSlow`.
         """
-        held = self._answer
-        if held is not None and held.is_right(self.folder):
-            return held.place
+        cached = self._answer
+        if cached is not None and cached.is_right(self.folder):
+            return cached.place
         self._answer = None
         try:
             return self._read()
@@ -156,15 +156,15 @@ class Head:
     def _packed_commit(self, path: str, identity: Identity | None, name: bytes) -> bytes | None:
         if identity is None:
             return None
-        held = self._packed
-        if held is None or held[:2] != (identity, name):
+        cached = self._packed
+        if cached is None or cached[:2] != (identity, name):
             line = rb"^([0-9a-f]+) " + re.escape(name) + rb"$"
-            found = re.search(line, _content(path, MAX_PACKED), re.MULTILINE)
-            if found and not _COMMIT.fullmatch(found[1]):
+            match = re.search(line, _content(path, MAX_PACKED), re.MULTILINE)
+            if match and not _COMMIT.fullmatch(match[1]):
                 raise _Unusual
-            held = (identity, name, found[1] if found else None)
-            self._packed = held if is_settled(identity) else None
-        return held[2]
+            cached = (identity, name, match[1] if match else None)
+            self._packed = cached if is_settled(identity) else None
+        return cached[2]
 
 
 def _ask_git(folder: Path) -> str | None:

@@ -96,8 +96,8 @@ def history(path: Path, depth: int, *, limit: float | None = None) -> History:
     # It starts while the log is read, which takes longer.
     with git.run_process(folder, "cat-file", "--batch-command", limit=limit + git.TIME_LIMIT) as objects:
         try:
-            for found in _follow_file(folder, os.path.relpath(path, folder), depth, limit):
-                touches += found
+            for batch in _follow_file(folder, os.path.relpath(path, folder), depth, limit):
+                touches += batch
         except GitTooSlow:
             is_complete = False
         contents = _contents(objects, {touch.blob for touch in touches if touch.is_file})
@@ -271,8 +271,8 @@ class Histories(Generic[V]):
             return None
         if head is None:
             return ()
-        held = self._read.get((head, path))
-        return head if held is not None and held.is_complete else None
+        cached = self._read.get((head, path))
+        return head if cached is not None and cached.is_complete else None
 
     def _head(self) -> str | None:
         """Return the commit of HEAD; raises `GitTooSlow`, and then requests do not retry for some time."""
@@ -292,19 +292,19 @@ class Histories(Generic[V]):
 
     def _at(self, head: str, path: Path) -> tuple[V, ...]:
         with self._lock:
-            held = self._read.get((head, path))
-            if held is not None:
+            cached = self._read.get((head, path))
+            if cached is not None:
                 self._read.move_to_end((head, path))
-        if held is None and not self._slow:
+        if cached is None and not self._slow:
             return self._look(head, path)
-        if held is None or not held.is_complete:
+        if cached is None or not cached.is_complete:
             self._in_the_background(path, partial(self._read_on, head, path))
-        return self._get_last(path) if held is None else held.versions
+        return self._get_last(path) if cached is None else cached.versions
 
     def _read_on(self, head: str, path: Path) -> None:
         """Read a history with a longer limit; many requests may have asked for it in the meantime."""
-        held = self._read.get((head, path))
-        if held is None or not held.is_complete:
+        cached = self._read.get((head, path))
+        if cached is None or not cached.is_complete:
             self._look(head, path, patiently=True)
 
     def _look(self, head: str, path: Path, *, patiently: bool = False) -> tuple[V, ...]:
@@ -312,21 +312,21 @@ class Histories(Generic[V]):
         began = time.monotonic()
         limit = git.TIME_LIMIT * (git.PATIENCE if patiently else 1)
         try:
-            found = history(path, self.depth, limit=limit)
+            result = history(path, self.depth, limit=limit)
         except git.GitError as error:
             logger.warning("no history of %s: %s", path.name, error)
             if not isinstance(error, git.GitTooSlow):
                 return ()
-            found = None
+            result = None
         seconds = time.monotonic() - began
-        is_slow = found is None or not found.is_complete or seconds > git.TIME_LIMIT / 2
+        is_slow = result is None or not result.is_complete or seconds > git.TIME_LIMIT / 2
         (self._slow.add if is_slow else self._slow.discard)(path)
-        if found is None:
+        if result is None:
             self._leave_alone(path, began)
             return self._get_last(path)
-        read = _Read(versions=self._versions_of(found.commits), is_complete=found.is_complete)
+        read = _Read(versions=self._versions_of(result.commits), is_complete=result.is_complete)
         self._remember(head, path, read)
-        if not found.is_complete:
+        if not result.is_complete:
             logger.warning(
                 "the history of %s is not complete after %.3g seconds: %s", path.name, seconds, _ADVICE
             )

@@ -95,10 +95,10 @@ class OverrideSource:
         if stored is None:
             return None
         key = (stored, agent.ownership)
-        held = self._parsed.get(agent.id)
-        if held is None or held[0] != key:
-            held = self._parsed[agent.id] = (key, _file_version(agent, stored))
-        return held[1]
+        cached = self._parsed.get(agent.id)
+        if cached is None or cached[0] != key:
+            cached = self._parsed[agent.id] = (key, _file_version(agent, stored))
+        return cached[1]
 
     def at_head(self) -> Callable[[CodeAgent], Sequence[GitVersion]]:
         """Return a function that returns the versions of an agent's file in Git, newest first.
@@ -165,7 +165,7 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
     is skipped; a commit that removed the file ends such a series. The number is the position among all the
     commits, the oldest being 1.
     """
-    found: list[GitVersion] = []
+    versions: list[GitVersion] = []
     previous: Config = {}
     digest = ""
     for number, commit in enumerate(reversed(commits), start=1):
@@ -179,7 +179,7 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
         if canonical.digest(config) == digest:
             continue
         digest = canonical.digest(config)
-        found.append(
+        versions.append(
             GitVersion(
                 commit=commit.sha,
                 number=number,
@@ -192,7 +192,7 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
             )
         )
         previous = config
-    return tuple(reversed(found))
+    return tuple(reversed(versions))
 
 
 def _read_config(value: Any) -> Config:
@@ -204,9 +204,9 @@ def _read_config(value: Any) -> Config:
 def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
     try:
         config = _read_config(canonical.parse_file(stored.content))
-        others = withheld(agent, config)
-        if others:
-            raise Invalid.field(others[0], "is not a field that an override of this agent may have")
+        withheld_fields = withheld(agent, config)
+        if withheld_fields:
+            raise Invalid.field(withheld_fields[0], "is not a field that an override of this agent may have")
     except Invalid as error:
         logger.error("the override file of %r is ignored: %s", agent.id, error)  # noqa: TRY400
         return None

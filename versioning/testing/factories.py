@@ -41,7 +41,7 @@ class WorkspaceFactory(DjangoModelFactory[Workspace]):
         django_get_or_create = ("id",)
 
     id = factory.Sequence(lambda number: f"workspace-{number}")
-    name = factory.LazyAttribute(lambda made: made.id.title())
+    name = factory.LazyAttribute(lambda workspace: workspace.id.title())
 
 
 def _name_of_user(number: int) -> str:
@@ -71,9 +71,9 @@ class UserFactory(DjangoModelFactory[Any]):
         return {name: username, **columns}
 
     @factory.post_generation
-    def roles(user: Any, create: bool, given: Mapping[str, str] | None, **_: Any) -> None:  # noqa: N805, FBT001
+    def roles(user: Any, create: bool, extracted: Mapping[str, str] | None, **_: Any) -> None:  # noqa: N805, FBT001
         """Grant the roles as an administrator does."""
-        for workspace_id, role in (given or {}).items():
+        for workspace_id, role in (extracted or {}).items():
             Membership.objects.grant(user, WorkspaceFactory(id=workspace_id), Role(role))
 
 
@@ -133,7 +133,7 @@ class ResourceFactory(_ByVerbs):
     )
     publish = True
     id = factory.Sequence(lambda number: f"resource-{number}")
-    name = factory.LazyAttribute(lambda made: made.id.rpartition("/")[2].title())
+    name = factory.LazyAttribute(lambda resource: resource.id.rpartition("/")[2].title())
 
     @classmethod
     def _create(cls, model_class: type[VersionedResource], *_: Any, **fields: Any) -> Any:

@@ -39,32 +39,38 @@ class LiveEditor:
 def isolated_editor() -> Iterator[None]:
     """Clear the editor's in-memory state of an earlier test's database.
 
-    Usage and served versions are written when the next request begins, not by a thread.
+    Usage, served versions and recorded streams are written when the next request begins, not by a thread.
     """
     from django.apps import apps  # noqa: PLC0415  pytest imports this before Django is set up
     from django.core.signals import request_started  # noqa: PLC0415
 
     from versioning.models import log_position  # noqa: PLC0415
+    from versioning.models.idempotency import UNWRITTEN  # noqa: PLC0415
     from versioning.serving.followed_log import log  # noqa: PLC0415
 
-    log.forget()
-    if not apps.is_installed("capabilities.rollouts"):
-        yield
-    else:
+    writers: list[Any] = [UNWRITTEN]
+    if apps.is_installed("capabilities.rollouts"):
         from capabilities.rollouts.counting import RECORDER  # noqa: PLC0415
 
-        def write(**_signal: Any) -> None:
-            RECORDER.write()
+        writers.append(RECORDER)
 
-        RECORDER.forget()
-        every, RECORDER.every = RECORDER.every, None
-        request_started.connect(write)
-        try:
-            yield
-        finally:
-            request_started.disconnect(write)
-            RECORDER.every = every
-            RECORDER.forget()
+    def write(**_signal: Any) -> None:
+        for writer in writers:
+            writer.write()
+
+    log.forget()
+    intervals = [writer.every for writer in writers]
+    for writer in writers:
+        writer.forget()
+        writer.every = None
+    request_started.connect(write)
+    try:
+        yield
+    finally:
+        request_started.disconnect(write)
+        for writer, every in zip(writers, intervals, strict=True):
+            writer.every = every
+            writer.forget()
     log_position.close()
 
 

@@ -63,10 +63,10 @@ class OverrideWatch:
         changed = [key for key, mark in marks.items() if mark is None or looked_at.get(key) != mark]
         if not changed:
             return
-        known = dict(KnownOverride.objects.filter(pk__in=changed).values_list("pk", "digest"))
+        digests = dict(KnownOverride.objects.filter(pk__in=changed).values_list("pk", "digest"))
         for agent_id in changed:
             agent = editor.code.agents[agent_id]
-            if known.get(agent_id) != _digest(editor, agent):
+            if digests.get(agent_id) != _digest(editor, agent):
                 _note_change(editor, agent)
             looked_at[agent_id] = marks[agent_id]
 
@@ -81,15 +81,15 @@ def _note_change(editor: Editor, agent: CodeAgent) -> None:
     """Log that a file differs from its known state, if that is still true under the lock."""
     with events.transaction():
         KnownOverride.objects.bulk_create([_first_known(editor, agent)], ignore_conflicts=True)
-        known = KnownOverride.objects.select_for_update().get(pk=agent.id)
+        override = KnownOverride.objects.select_for_update().get(pk=agent.id)
         with editor.files.files.publications_ended():
             digest = _digest(editor, agent)
             version = editor.agent.find(agent.id).active if digest else None
-            if digest != _digest(editor, agent) or digest == known.digest:
+            if digest != _digest(editor, agent) or digest == override.digest:
                 return  # it is being written and checked again soon, or another worker has logged it
-        previous_id = known.version_id
+        previous_id = override.version_id
         if previous_id.startswith("file-"):  # it may have been committed in the meantime
-            commits = (commit for commit in editor.files.versions(agent) if commit.digest == known.digest)
+            commits = (commit for commit in editor.files.versions(agent) if commit.digest == override.digest)
             previous_id = next((commit.version_id for commit in commits), previous_id)
         events.record(
             "agent.published" if digest else "agent.unpublished",

@@ -64,8 +64,8 @@ class Queue:
 
     @property
     def rows(self) -> type[DueWork]:
-        found: type[DueWork] = apps.get_model(self.model)
-        return found
+        model: type[DueWork] = apps.get_model(self.model)
+        return model
 
 
 Job = Periodic | Queue
@@ -118,13 +118,13 @@ def _backlog(kind: str, model: type[models.Model]) -> Backlog:
     is_due = Q(due_at__lte=Now())
     has_lease = "leased_until" in {field.name for field in model._meta.fields}
     is_leased = Q(leased_until__gt=Now()) if has_lease else Q(pk__in=[])
-    found = model._default_manager.filter(due_at__isnull=False).aggregate(
+    counts = model._default_manager.filter(due_at__isnull=False).aggregate(
         due=Count("pk", filter=is_due & ~is_leased),
         leased=Count("pk", filter=is_leased),
         later=Count("pk", filter=~is_due & ~is_leased),
         oldest=Min("due_at", filter=is_due & ~is_leased),
     )
-    return Backlog(kind, found["due"], found["leased"], found["later"], seconds_since(found["oldest"]))
+    return Backlog(kind, counts["due"], counts["leased"], counts["later"], seconds_since(counts["oldest"]))
 
 
 def seconds_since(moment: datetime.datetime | None) -> float:

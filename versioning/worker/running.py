@@ -53,9 +53,9 @@ class Leases:
         try:
             yield
         finally:
-            left = [row for row in rows if self.remove(row) and row.leased_by]
-            if left:
-                type(left[0]).objects.release(left)
+            unfinished = [row for row in rows if self.remove(row) and row.leased_by]
+            if unfinished:
+                type(unfinished[0]).objects.release(unfinished)
 
     def release(self, row: DueWork, end: Callable[[], None]) -> None:
         """Remove a row and end its lease, unless the job has already ended it."""
@@ -120,10 +120,10 @@ class _QueueTurn:
         try:
             failed = False
             with self._leases.holding(rows):
-                for some in [rows] if self._job.in_batches else [[row] for row in rows]:
+                for batch in [rows] if self._job.in_batches else [[row] for row in rows]:
                     if self._is_stopping():
                         break
-                    failed |= not self._is_done(some)
+                    failed |= not self._is_done(batch)
             if failed:
                 raise Failed(self._job.name)
         finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from typing import Final
 
-from django.utils.dateparse import parse_datetime
 from editor_client.shared import ids
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,6 +26,7 @@ from versioning.api.schemas import Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Role
 from versioning.domain.errors import Invalid
+from versioning.domain.times import parse_moment
 from versioning.models.accounts import username_lookup
 
 KEY_PAGING: Final = Paging(100, then="-pk")
@@ -117,11 +117,8 @@ class ServiceAccountViewSet(EditorViewSet):
 
 
 def _moment(text: str) -> datetime.datetime:
-    """Return a time; raises `Invalid` for an invalid one or one without a time zone."""
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+    """Return a time; raises `Invalid` for an invalid one or one without an offset."""
+    moment = parse_moment(text)
+    if moment is None:
         raise Invalid.field("expiresAt", "must be a time such as 2030-01-31T12:00:00Z")
     return moment

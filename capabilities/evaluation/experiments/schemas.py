@@ -10,6 +10,7 @@ from pydantic import Field, RootModel, StrictBool, StrictFloat, StrictInt, Stric
 
 from capabilities.evaluation.datasets.schemas import Pagination
 from capabilities.evaluation.experiments.models import MAX_GROUP, MAX_ID, MAX_NAME, public_id
+from capabilities.evaluation.scoring.kind import Score
 from versioning.api.runs import CostOrNull
 from versioning.api.schemas import (
     NotEmpty,
@@ -337,7 +338,7 @@ class ScoreSent(RequestSchema):
     run_id: Id
     entity_id: Id
     entity_type: Annotated[NotBlank, Field(max_length=MAX_ENTITY_TYPE)] = UNCHANGED
-    score: Annotated[float, Field(allow_inf_nan=False)]
+    score: Score
     scorer: JsonObject = UNCHANGED
     source: Literal["LIVE", "TEST"] = UNCHANGED
     entity: JsonObject = UNCHANGED
@@ -490,7 +491,7 @@ class SentScore(RequestSchema):
 
     scorer_id: Id
     scorer_name: str = UNCHANGED
-    score: Annotated[float, Field(allow_inf_nan=False)]
+    score: Score
     reason: str | None = None
     metadata: JsonObject | None = None
 

@@ -46,6 +46,7 @@ from capabilities.evaluation.scoring.scoring import MISSING, Problem, ScoreOutco
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.texts import clip
+from versioning.domain.times import parse_moment
 from versioning.domain.uuids import is_key, is_uuid, parse_uuid
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
@@ -326,11 +327,10 @@ def _sent_answer(given: Mapping[str, Any]) -> results.Answer:
 def _parse_time(given: Mapping[str, Any], name: str) -> datetime.datetime | None:
     if given.get(name) is None:
         return None
-    try:
-        moment = datetime.datetime.fromisoformat(given[name])
-    except ValueError:
-        raise Invalid.field(name, Message("must be a time as in ISO 8601")) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    moment = parse_moment(given[name], zone=datetime.UTC)
+    if moment is None:
+        raise Invalid.field(name, Message("must be a time as in ISO 8601"))
+    return moment
 
 
 def sent_outcome(scorer: ExperimentScorer | None, value: float, reason: str | None) -> ScoreOutcome:

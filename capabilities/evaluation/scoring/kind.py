@@ -33,7 +33,9 @@ from versioning.domain.patterns import explain_error
 MAX_PATTERN: Final = 1_000
 """The maximum length of a pattern, in characters."""
 MAX_VALUES: Final = 50
-Number = Annotated[float, Field(allow_inf_nan=False)]
+MAX_SCORE: Final = 2**53
+"""Scores are smaller, in either direction: sums and squares of any number of them are finite."""
+Score = Annotated[float, Field(gt=-MAX_SCORE, lt=MAX_SCORE, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -133,7 +135,7 @@ class Choice(Shape):
     """A verdict that a judge can give."""
 
     label: NotBlank
-    score: Number
+    score: Score
     passes: bool
 
 
@@ -234,15 +236,15 @@ Sampling = TypeAliasType("Sampling", Annotated[NoSampling | RatioSampling, Field
 class ScoreRange(Shape):
     """The range of the scores."""
 
-    min: Number = UNCHANGED
-    max: Number = UNCHANGED
+    min: Score = UNCHANGED
+    max: Score = UNCHANGED
 
 
 class PassIf(Shape):
     """The scores that pass, both limits included."""
 
-    min: Number = UNCHANGED
-    max: Number = UNCHANGED
+    min: Score = UNCHANGED
+    max: Score = UNCHANGED
 
 
 class ScorerFields(Shape):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +24,7 @@ from editor_client.shared.instructions import placeholders, render, split
 from editor_client.shared.scores import passes
 from editor_client.shared.text_keys import caseless
 
-from capabilities.evaluation.scoring.kind import compile_pattern
+from capabilities.evaluation.scoring.kind import MAX_SCORE, compile_pattern
 from versioning.conf import get_editor
 from versioning.domain.context_schema import UnusableSchema, value_refusals
 from versioning.domain.errors import Invalid
@@ -141,8 +140,8 @@ class Attempt:
 
 
 def to_text(value: Any) -> str:
-    """Return a text unchanged, and any other JSON in its compact form."""
-    return value if isinstance(value, str) else canonical.dump(value)
+    """Return a text unchanged, and any other JSON in its compact form, with numbers as in templates."""
+    return value if isinstance(value, str) else canonical.display_text(value)
 
 
 def parse_json(text: str) -> Any:
@@ -562,6 +561,8 @@ def _call_function(name: str, function: Callable[..., Any], attempt: Attempt) ->
         logger.exception("the scorer %r raised", name)
         message = f"The scorer {name!r} raised {type(error).__name__}; see the log."
         raise ScorerError("function_failed", message) from None
-    if not isinstance(value, int | float) or not math.isfinite(value):
+    if not isinstance(value, int | float):
         raise ScorerError("no_number", f"The scorer {name!r} returned {type(value).__name__}, not a number.")
+    if not abs(value) < MAX_SCORE:
+        raise ScorerError("no_number", f"The scorer {name!r} returned NaN or a number from 2**53 on.")
     return float(value)

@@ -12,7 +12,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from editor_client.shared import scores as shared
 
-from capabilities.rollouts.counting import RECORDER, SECONDS, reference
+from capabilities.rollouts.counting import RECORDER, SECONDS
+from capabilities.rollouts.ending import target
 from capabilities.rollouts.models import MAX_COMMENT, MAX_TEXT, Feedback, ServedRun
 from capabilities.rollouts.usage.verbs import about_versions, version_reported_by
 from versioning.domain.access import APPLICATION, Right
@@ -73,17 +74,20 @@ def give(
     run = None
     if run_id is not None:
         run = _run(run_id)
-        feedback.editor.collection(AGENT).find_or_defined(run.called, by=by)
+        called = feedback.editor.collection(AGENT).find_or_defined(run.called, by=by)
+        if run.version_of(target(called), called.created_at) is None:  # a later agent with its id
+            raise NotFound
         about = about or About(AGENT.slug, run.called)
-        served = run.served.get(reference(*about))
-        if served is None:
-            raise Invalid.field("resource", "took no part in this run")
-        version_id, arm = served[0], served[1] or ""
     if about is None:
         raise Invalid.field("runId", "is required, unless resource is given")
     kind = kind_named(about.kind)
     resource: VersionedResource = feedback.editor.collection(kind).find_or_defined(about.id, by=by)
-    if run is None:
+    if run is not None:
+        served = run.version_of(target(resource), resource.created_at)
+        if served is None:
+            raise Invalid.field("resource", "took no part in this run")
+        version_id, arm = served
+    else:
         version_id = version_reported_by(feedback, resource, version_id, arm, by=by)
     given = Feedback(
         workspace_id=resource.workspace_id,

@@ -180,7 +180,7 @@ def runs_without_key(rollout: Rollout) -> int:
     name = reference(rollout.kind, rollout.resource_id)
     latest = rows.values_list("created_at", "served")[:LATEST]
     served = [(at, counts[name]) for at, counts in latest if name in counts]
-    if len(served) < MIN_RUNS or any(arm is not None for _at, (_version, arm) in served):
+    if len(served) < MIN_RUNS or any(arm is not None for _at, (_version, arm, *_identity) in served):
         return 0
     changes = Event.objects.filter(
         type="rollout.changed",

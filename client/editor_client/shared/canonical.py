@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from decimal import Decimal
 from functools import lru_cache
 from itertools import repeat
 from typing import Any
@@ -29,6 +30,7 @@ _MAY_DIFFER = (  # each begins with few characters, which is searched several ti
     re.compile(r"e\+(?:1[0-9]|20)(?![0-9])"),
     re.compile(rf"[:,\[-][0-9]{{{_LONG}}}"),
 )
+_TEXT_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.e+-]*')
 _TEXT_OR_EXPONENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9](?:\.[0-9]+)?e\+[0-9]+')
 MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
 # Made once: `json.dumps` makes a new one for every value, and lists are compared item by item.
@@ -133,6 +135,29 @@ def dump(value: Any, *, indent: int | None = None) -> str:
 def file_text(value: Any) -> str:
     """Return the text of an export or override file: canonical, indented by two, a final newline."""
     return dump(value, indent=2) + "\n"
+
+
+def display_text(value: Any) -> str:
+    """Return the canonical text with numbers as JavaScript prints them: `1` for 1.0, `1e-7`, `1e+21`.
+
+    All numbers are doubles there. A whole number that is too large for one keeps its digits.
+    """
+    return _TEXT_OR_NUMBER.sub(_as_in_javascript, dump(value))
+
+
+def _as_in_javascript(match: re.Match[str]) -> str:
+    text = match[0]
+    if text.startswith('"'):
+        return text
+    number = float(text)
+    if math.isinf(number):
+        return text
+    if number == 0:
+        return "0"  # also for -0.0
+    # `repr` gives the same digits as JavaScript, the shortest ones, in another notation.
+    if 1e-6 <= abs(number) < 1e21:
+        return format(Decimal(repr(number)), "f").removesuffix(".0")
+    return repr(number).replace("e-0", "e-")
 
 
 def comparable(value: Any) -> str:

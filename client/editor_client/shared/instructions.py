@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from editor_client.shared.canonical import dump
+from editor_client.shared.canonical import display_text
 from editor_client.shared.conditions import Evaluation, holds
 from editor_client.shared.errors import Invalid, Issue, Message
 
@@ -80,9 +80,9 @@ def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int
     """Return the text with its placeholders filled in.
 
     `{{ path }}`, `{{ path || "text" }}` or `'text'`: a missing or null value gives the fallback, otherwise
-    the placeholder stays as written. Objects and lists give compact JSON. Filled-in values are never treated
-    as templates again. Raises `Invalid` once the text is longer than `limit`, or if filling it in would take
-    more work than the evaluation allows.
+    the placeholder stays as written. Objects and lists give compact JSON, with numbers as JavaScript prints
+    them. Filled-in values are never treated as templates again. Raises `Invalid` once the text is longer
+    than `limit`, or if filling it in would take more work than the evaluation allows.
     """
     return _render_traced(template, Evaluation.of(context), limit)[0]
 
@@ -253,7 +253,9 @@ def _trim(pieces: list[Piece]) -> list[Piece]:
 def _value(match: re.Match[str], evaluation: Evaluation) -> tuple[str, Origin]:
     value = evaluation.value_at(match["path"], None)
     if value is not None:
-        text = value if isinstance(value, str) else evaluation.once("text", value, lambda: dump(value))
+        text = (
+            value if isinstance(value, str) else evaluation.once("text", value, lambda: display_text(value))
+        )
         evaluation.spend(len(text))
         return text, Origin.CONTEXT
     fallback = _fallback(match)

@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 from editor_project import backups
 from editor_project.backups.archive import Unusable
 from editor_project.backups.postgresql import end_all_sessions, revoke_keys
+from versioning.domain.times import parse_moment
 
 
 class Command(BaseCommand):
@@ -74,8 +75,7 @@ class Command(BaseCommand):
 
 def _moment(text: str) -> datetime.datetime:
     """Read a time; without an offset it is UTC."""
-    try:
-        moment = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no moment, such as 2026-11-29T12:00:00Z") from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=datetime.UTC)
+    moment = parse_moment(text, zone=datetime.UTC)
+    if moment is None:
+        raise ArgumentTypeError(f"{text!r} is no moment, such as 2026-11-29T12:00:00Z")
+    return moment

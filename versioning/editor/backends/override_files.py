@@ -103,15 +103,15 @@ class OverrideRecords:
         if _digest(agent, newest.config) == file.digest:
             return newest
         key = (row.revision, row.latest_version_id, file.digest, agent.ownership)
-        held = self._alike.get(row.pk)
-        if held is None or held[0] != key:
+        cached = self._alike.get(row.pk)
+        if cached is None or cached[0] != key:
             configs = row.versions.values_list("pk", "config_json").iterator()
             alike = (pk for pk, text in configs if _digest(agent, json.loads(text)) == file.digest)
-            held = self._alike[row.pk] = (key, next(alike, None))
-        if held[1] == row.active_version_id:
+            cached = self._alike[row.pk] = (key, next(alike, None))
+        if cached[1] == row.active_version_id:
             published: Version | None = row.active_version
             return published
-        return row.version(held[1]) if held[1] else None
+        return row.version(cached[1]) if cached[1] else None
 
 
 def _digest(agent: CodeAgent, config: Mapping[str, Any]) -> str:
@@ -144,13 +144,13 @@ class OverrideFiles:
         """Return the overrides that the caller may read, by id, in one query."""
         rows = self._override_rows.in_bulk(list(self.code.agents))
         commits_of = self.source.at_head()
-        found = (
+        commits = (
             self.records.record(agent, rows.get(agent.id), commits_of) for agent in self.code.agents.values()
         )
         readable = (
-            commit for commit in found if commit and not commit.gone and self._is_readable(commit, by)
+            commit for commit in commits if commit and not commit.gone and self._is_readable(commit, by)
         )
-        return sorted(readable, key=lambda one: one.pk)
+        return sorted(readable, key=lambda commit: commit.pk)
 
     def find(
         self, resource_id: str, by: Caller, *, label: str | None = None, only: Sequence[str] | None = None
@@ -185,7 +185,7 @@ class OverrideFiles:
         agent = self.code.get(resource_id)
         with ExitStack() as undo, events.transaction():
             content = self.source.files.content(agent.id) if agent else None
-            yield lambda made: self._write_file(undo, agent, made, None, content)
+            yield lambda resource: self._write_file(undo, agent, resource, None, content)
 
     @contextmanager
     def lock_resource(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:

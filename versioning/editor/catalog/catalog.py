@@ -71,17 +71,17 @@ class Catalog:
             *(f"{pointer}_version__{text}" for pointer in ("active", "latest") for text in _TEXTS)
         )
 
-    def search(self, wanted: Wanted, *, order: str, cache: AnswerCache | None = None) -> Found:
+    def search(self, list_filter: Wanted, *, order: str, cache: AnswerCache | None = None) -> Found:
         """Return the entries that match the filter; `order` is a column of the rows, or `NAME`.
 
         Code-defined agents come first: there are few, and they have no row to sort by. With a `cache`, rows
         are searched, counted and sorted again only after a resource of the kind has changed, if the filter
         depends on nothing else.
         """
-        return Found(self, wanted, order, cache)
+        return Found(self, list_filter, order, cache)
 
     @property
-    def question(self) -> tuple[Hashable, ...]:
+    def cache_key(self) -> tuple[Hashable, ...]:
         """Return the inputs, besides stored data, that determine the readable resources and their entries."""
         return self.collection.kind.slug, self.caller.rights, tuple(self.collection.code.agents), self.home
 
@@ -104,7 +104,7 @@ class Catalog:
         rows = self.collection.model.label_model.objects.filter(resource_id__in=by_id)
         drafts = [resource.pk for resource in by_id.values() if reads_drafts(self.caller, resource)]
         if len(drafts) < len(by_id):
-            active = [one for resource in by_id.values() if is_uuid(one := resource.active_id or "")]
+            active = [pk for resource in by_id.values() if is_uuid(pk := resource.active_id or "")]
             rows = rows.filter(Q(resource_id__in=drafts) | Q(released=True) | Q(version_id__in=active))
         # A resource may have thousands of labels: creates no objects, and an index covers the columns.
         for resource_id, name in rows.values_list("resource_id", "name"):
@@ -125,8 +125,8 @@ class Catalog:
 
     def rows_by_keys(self, ids: AnyCollection[str]) -> list[Any]:
         """Return the `rows` with these ids, unordered, by a compiled query."""
-        asked = ("catalog", self.collection.kind.slug)
-        compiled = _QUERIES.get(self.caller, self.collection.code, asked, lambda: RowsByKeys(self.rows))
+        query_key = ("catalog", self.collection.kind.slug)
+        compiled = _QUERIES.get(self.caller, self.collection.code, query_key, lambda: RowsByKeys(self.rows))
         return compiled.get(ids)
 
     def _entry(self, resource: VersionedResource, labels: Sequence[str] = ()) -> Entry:
@@ -139,9 +139,9 @@ class Catalog:
             return self.rows
         return self.rows.filter(~Q(pk__in=self.collection.code.agents, workspace_id=self.home))
 
-    def defined_in_code(self, wanted: Wanted) -> list[Entry]:
+    def defined_in_code(self, list_filter: Wanted) -> list[Entry]:
         """Return the code-defined agents that match the filter, each with its override, by id."""
-        return [hit.entry for hit in self.unstored_agents if wanted.matches(hit, self.viewer)]
+        return [hit.entry for hit in self.unstored_agents if list_filter.matches(hit, self.viewer)]
 
     @cached_property
     def unstored_agents(self) -> list[Unstored]:
@@ -170,13 +170,13 @@ class Found(Sequence[Entry]):
     """The entries that match a filter; can be sliced like a list."""
 
     def __init__(
-        self, catalog: Catalog, wanted: Wanted, order: str, cache: AnswerCache | None = None
+        self, catalog: Catalog, list_filter: Wanted, order: str, cache: AnswerCache | None = None
     ) -> None:
         self._catalog = catalog
-        self._in_code = catalog.defined_in_code(wanted)
-        self._cache = cache if wanted.follows_log else None
-        self._question = "list", *catalog.question, order, wanted.question
-        self._rows = wanted.narrow(catalog.stored_rows(), catalog.viewer)
+        self._in_code = catalog.defined_in_code(list_filter)
+        self._cache = cache if list_filter.follows_log else None
+        self._cache_key = "list", *catalog.cache_key, order, list_filter.cache_key
+        self._rows = list_filter.narrow(catalog.stored_rows(), catalog.viewer)
         """The rows to count, without the versions that only the order by name needs."""
         is_by_name = order.removeprefix("-") == NAME
         ordered = self._rows
@@ -184,7 +184,7 @@ class Found(Sequence[Entry]):
             latest, active = ByName("latest_version__name"), ByName("active_version__name")
             ordered = ordered.alias(name=catalog.rows.seen_by(catalog.caller, draft=latest, published=active))
         self._keys: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
-        self._is_dear = any(wanted.get(name) for name in _DEAR)
+        self._is_dear = any(list_filter.get(name) for name in _DEAR)
 
     def __len__(self) -> int:
         return len(self._in_code) + self._count
@@ -217,7 +217,7 @@ class Found(Sequence[Entry]):
         if self._cache is None:
             return make()
         anything = self._catalog.collection.kind.slug, None
-        return self._cache.get_or_make((*self._question, part), anything, make)
+        return self._cache.get_or_make((*self._cache_key, part), anything, make)
 
 
 def slice_rows(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
@@ -241,7 +241,7 @@ class LongList(Sequence[Any]):
 
     def __init__(self, rows: QuerySet[Any], count: int | None = None) -> None:
         self._rows = rows
-        self._known = count
+        self._known_count = count
 
     def __len__(self) -> int:
         return self._count
@@ -253,7 +253,7 @@ class LongList(Sequence[Any]):
 
     @cached_property
     def _count(self) -> int:
-        return self._rows.order_by().count() if self._known is None else self._known
+        return self._rows.order_by().count() if self._known_count is None else self._known_count
 
 
 def in_order(rows: QuerySet[Any], ids: Sequence[str]) -> list[Any]:
@@ -295,12 +295,12 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     than the rest of a page. Saving a draft changes only the authors.
     """
     kind = catalog.collection.kind
-    held: Plain = cache.get_or_make(
-        ("overview", *catalog.question), all_but_drafts(kind.slug), lambda: _summarize_rows(catalog)
+    summary: Plain = cache.get_or_make(
+        ("overview", *catalog.cache_key), all_but_drafts(kind.slug), lambda: _summarize_rows(catalog)
     )
-    workspaces, visibilities, labels, tags, folders = held
+    workspaces, visibilities, labels, tags, folders = summary
     authors: list[str] = cache.get_or_make(
-        ("authors", *catalog.question), (kind.slug, None), lambda: _authors(catalog)
+        ("authors", *catalog.cache_key), (kind.slug, None), lambda: _authors(catalog)
     )
     unstored = catalog.defined_in_code(Wanted())
     names = (entry.version.author_name for entry in unstored if entry.version is not None)
@@ -342,21 +342,21 @@ def _summarize_rows(catalog: Catalog) -> Plain:
 
 def _authors(catalog: Catalog) -> list[str]:
     rows, drafts = _rows(catalog), _drafts(catalog)
-    found: set[str] = set()
+    authors: set[str] = set()
     for readable, version in ((drafts, "latest_version"), (~drafts, "active_version")):
         names = rows.filter(readable).values_list(username_lookup(f"{version}__author"), flat=True).distinct()
-        found.update(name for name in names[:MAX_NAMES] if name)
-    return sorted(found, key=collation_key)
+        authors.update(name for name in names[:MAX_NAMES] if name)
+    return sorted(authors, key=collation_key)
 
 
 def _count_folders(ids: Iterable[str]) -> Counter[str]:
     """Count the resources below each folder, at any depth."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     direct = Counter(resource_id[: resource_id.rindex("/") + 1] for resource_id in ids if "/" in resource_id)
     for folder, count in direct.items():
         for path in accumulate(f"{part}/" for part in folder.split("/")[:-1]):
-            found[path] += count
-    return found
+            counts[path] += count
+    return counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -391,21 +391,21 @@ def suggestions(
     there = Q() if workspace_id is None else Q(workspace_id=workspace_id)
     stored = _suggest_stored(catalog, make_condition(contains) & there, limit, *([rank] if text else []))
     is_home = workspace_id in {None, catalog.home}
-    in_code = _in_code(catalog, lambda one: is_home and sought in caseless(f"{one.id}\n{one.name}"))
-    return sorted([*in_code, *stored], key=lambda one: _rank(one, sought))[:limit]
+    in_code = _in_code(catalog, lambda agent: is_home and sought in caseless(f"{agent.id}\n{agent.name}"))
+    return sorted([*in_code, *stored], key=lambda suggestion: _rank(suggestion, sought))[:limit]
 
 
-def _rank(one: Suggestion, sought: str) -> int:
-    texts = [caseless(one.id), caseless(one.name)]
+def _rank(suggestion: Suggestion, sought: str) -> int:
+    texts = [caseless(suggestion.id), caseless(suggestion.name)]
     return 0 if sought in texts else 1 if any(text.startswith(sought) for text in texts) else 2
 
 
-def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Suggestion]:
+def suggestions_by_id(catalog: Catalog, resource_ids: Iterable[str]) -> dict[str, Suggestion]:
     """Return the resources with these ids that the caller may read."""
-    possible = {name for name in wanted if not ids.problem(name)}
+    possible = {name for name in resource_ids if not ids.problem(name)}
     if not possible:
         return {}
-    in_code = _in_code(catalog, lambda one: one.id in possible)
+    in_code = _in_code(catalog, lambda agent: agent.id in possible)
     stored = _suggest_stored(catalog, Q(pk__in=possible), len(possible))
     return {agent.id: agent for agent in [*in_code, *stored]}
 
@@ -417,8 +417,8 @@ def _suggest_stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> 
 
 
 def _in_code(catalog: Catalog, is_wanted: Callable[[CodeAgent], bool]) -> list[Suggestion]:
-    wanted = [agent for agent in catalog.in_code.values() if is_wanted(agent)]
-    return [_of(entry_of_code(agent, catalog.home)) for agent in wanted]
+    agents = [agent for agent in catalog.in_code.values() if is_wanted(agent)]
+    return [_of(entry_of_code(agent, catalog.home)) for agent in agents]
 
 
 def _of(entry: Entry) -> Suggestion:

@@ -84,11 +84,11 @@ class Unstored:
         """Return an override with the versions that the viewer may read, for searching."""
         agent = viewer.code.overridden_by(override.pk, override.workspace_id)
         drafts = reads_drafts(viewer.caller, override)
-        shown = [override.active, override.latest if drafts else None]
+        versions = [override.active, override.latest if drafts else None]
         return cls(
             entry=make_entry(override, agent, viewer.caller),
             override=override,
-            configs=[version.config for version in shown if version is not None],
+            configs=[version.config for version in versions if version is not None],
         )
 
     @property
@@ -127,9 +127,9 @@ def among(ids: Ids[V]) -> Criterion[V]:
     Only resources whose drafts the viewer may read match. The values have to be hashable.
     """
 
-    def holds(found: Unstored, value: V, viewer: Viewer) -> bool:
-        may_read = viewer.caller.may(Right.READ_DRAFTS, found.entry.workspace_id)
-        return may_read and found.entry.id in viewer.agents_among(ids, value)
+    def holds(unstored: Unstored, value: V, viewer: Viewer) -> bool:
+        may_read = viewer.caller.may(Right.READ_DRAFTS, unstored.entry.workspace_id)
+        return may_read and unstored.entry.id in viewer.agents_among(ids, value)
 
     return Criterion(
         narrow=lambda rows, value, viewer: rows.filter(
@@ -139,10 +139,10 @@ def among(ids: Ids[V]) -> Criterion[V]:
     )
 
 
-def _has_draft(found: Unstored, wanted: bool, viewer: Viewer) -> bool:  # noqa: FBT001  as above
-    if not viewer.caller.may(Right.READ_DRAFTS, found.entry.workspace_id):
+def _has_draft(unstored: Unstored, value: bool, viewer: Viewer) -> bool:  # noqa: FBT001  as above
+    if not viewer.caller.may(Right.READ_DRAFTS, unstored.entry.workspace_id):
         return False
-    return (found.override is not None and found.override.has_draft) == wanted
+    return (unstored.override is not None and unstored.override.has_draft) == value
 
 
 def _saved_by(rows: Rows, name: str, viewer: Viewer) -> Rows:
@@ -175,10 +175,10 @@ def _waits(rows: Rows) -> Q:
     return ~NEWEST_IS_LIVE & ~is_taken_down & ~Q(Exists(same))
 
 
-def _in_state(rows: Rows, wanted: str, viewer: Viewer) -> Rows:
-    if wanted == NOT_LIVE:
+def _in_state(rows: Rows, value: str, viewer: Viewer) -> Rows:
+    if value == NOT_LIVE:
         return rows.filter(active_version__isnull=True)
-    state = ResourceState(wanted)
+    state = ResourceState(value)
     if state in _NOT_LIVE_STATES:
         was_live = state is ResourceState.UNPUBLISHED
         return rows.filter(active_version__isnull=True, was_ever_published=was_live)
@@ -203,31 +203,31 @@ NEWEST_IS_LIVE = Q(active_version=F("latest_version"))
 
 TEXT = Criterion[str](
     narrow=lambda rows, text, viewer: matching(rows, text, viewer.caller),
-    holds=lambda found, text, _viewer: any(
-        occurs(text, found.entry.id, config, AGENT.text_field) for config in found.configs
+    holds=lambda unstored, text, _viewer: any(
+        occurs(text, unstored.entry.id, config, AGENT.text_field) for config in unstored.configs
     ),
 )
 """The text occurs in content that the viewer may read."""
 
 WORKSPACE: Criterion[str] = condition(
     lambda workspace_id, _viewer: Q(workspace_id=workspace_id),
-    lambda found, workspace_id, _viewer: found.entry.workspace_id == workspace_id,
+    lambda unstored, workspace_id, _viewer: unstored.entry.workspace_id == workspace_id,
 )
 
 VISIBILITY: Criterion[str] = condition(
     lambda visibility, viewer: is_visible(visibility, viewer.code),
-    lambda found, visibility, _viewer: found.entry.visibility == visibility,
+    lambda unstored, visibility, _viewer: unstored.entry.visibility == visibility,
 )
 
 FOLDER: Criterion[str] = condition(
     lambda folder, _viewer: begins(F("id"), Value(folder)),
-    lambda found, folder, _viewer: found.entry.id.startswith(folder),
+    lambda unstored, folder, _viewer: unstored.entry.id.startswith(folder),
 )
 """The id starts with this folder."""
 
 STATUS: Criterion[Status] = condition(
     lambda status, _viewer: Q(active_version__isnull=status is Status.DRAFT),
-    lambda found, status, _viewer: found.is_published == (status is Status.PUBLISHED),
+    lambda unstored, status, _viewer: unstored.is_published == (status is Status.PUBLISHED),
 )
 """A version is published, or none is."""
 
@@ -237,8 +237,8 @@ _NOT_LIVE_STATES: Final = frozenset({ResourceState.NEVER_PUBLISHED, ResourceStat
 
 STATE = Criterion[str](
     narrow=_in_state,
-    holds=lambda found, state, _viewer: (
-        found.entry.state in _NOT_LIVE_STATES if state == NOT_LIVE else found.entry.state.value == state
+    holds=lambda unstored, state, _viewer: (
+        unstored.entry.state in _NOT_LIVE_STATES if state == NOT_LIVE else unstored.entry.state.value == state
     ),
 )
 """A value of `ResourceState`, or `NOT_LIVE`."""
@@ -252,54 +252,56 @@ HAS_DRAFT = Criterion[bool](
 """Whether it has a draft; only where the viewer may read drafts."""
 
 WAITING = Criterion[bool](
-    narrow=lambda rows, _wanted, viewer: rows.filter(viewer.own & _waits(rows)),
-    holds=lambda found, _wanted, viewer: (
-        viewer.caller.may(Right.SAVE, found.entry.workspace_id)
-        and found.override is not None
-        and found.override.waits
+    narrow=lambda rows, _value, viewer: rows.filter(viewer.own & _waits(rows)),
+    holds=lambda unstored, _value, viewer: (
+        viewer.caller.may(Right.SAVE, unstored.entry.workspace_id)
+        and unstored.override is not None
+        and unstored.override.waits
     ),
 )
 """It has changes to publish in a workspace where the viewer may save."""
 
 AUTHOR: Criterion[str] = condition(
     lambda name, _viewer: Q((username_lookup("author"), name)),
-    lambda found, name, _viewer: found.author == name,
+    lambda unstored, name, _viewer: unstored.author == name,
 )
 """This user created the resource."""
 
 SAVED_BY = Criterion[str](
     narrow=_saved_by,
-    holds=lambda found, name, _viewer: (
-        found.entry.version is not None and found.entry.version.author_name == name
+    holds=lambda unstored, name, _viewer: (
+        unstored.entry.version is not None and unstored.entry.version.author_name == name
     ),
 )
 """This user saved the newest version that the viewer may read."""
 
-LABEL: Criterion[str] = condition(_label_condition, lambda found, name, _viewer: name in found.entry.labels)
+LABEL: Criterion[str] = condition(
+    _label_condition, lambda unstored, name, _viewer: name in unstored.entry.labels
+)
 """It has a label with this name that the viewer may read."""
 
 LABELLED = Criterion[bool](
-    narrow=lambda rows, _wanted, viewer: rows.filter(_has_label(rows.model.label_model, viewer)),
-    holds=lambda found, _wanted, _viewer: bool(found.entry.labels),
+    narrow=lambda rows, _value, viewer: rows.filter(_has_label(rows.model.label_model, viewer)),
+    holds=lambda unstored, _value, _viewer: bool(unstored.entry.labels),
 )
 """It has a label that the viewer may read."""
 
 METADATA = Criterion[Mapping[str, Any]](
-    narrow=lambda rows, wanted, _viewer: with_members(rows, wanted),
-    holds=lambda found, wanted, _viewer: has_members(found.metadata, wanted),
+    narrow=lambda rows, members, _viewer: with_members(rows, members),
+    holds=lambda unstored, members, _viewer: has_members(unstored.metadata, members),
 )
 """Its metadata has these members."""
 
 TAGS = Criterion[Collection[str]](
     narrow=lambda rows, names, _viewer: rows.filter(pk__in=rows.model.tag_model.ids_with(names)),
-    holds=lambda found, names, _viewer: set(names) <= set(read_tags(found.metadata)),
+    holds=lambda unstored, names, _viewer: set(names) <= set(read_tags(unstored.metadata)),
 )
 """It has all of these tags, of which none is named twice."""
 
 FAVORITE = Criterion[bool](
-    narrow=lambda rows, _wanted, viewer: rows.filter(
+    narrow=lambda rows, _value, viewer: rows.filter(
         Exists(viewer.favorites(rows.model.kind).filter(resource_id=OuterRef("pk")))
     ),
-    holds=lambda found, _wanted, viewer: found.entry.id in viewer.favorite_agents,
+    holds=lambda unstored, _value, viewer: unstored.entry.id in viewer.favorite_agents,
 )
 """The viewer has marked it. There is no filter for resources that are not marked."""

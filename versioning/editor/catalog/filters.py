@@ -46,7 +46,7 @@ class Filter:
     """Whether the field is a checkbox."""
     is_quick: bool = False
     """Whether the studio offers each choice as a link above the list, to people with access to drafts."""
-    read: Callable[[Any], Any] = lambda given: given
+    read: Callable[[Any], Any] = lambda value: value
     """Converts the field's value to the value for the criterion."""
     follows_log: bool = False
     """Whether the matches change only with an entry of the log about a resource of the kind, so that they can
@@ -71,9 +71,9 @@ class Wanted(dict[str, Any]):
             rows = criterion.narrow(rows, value, viewer)
         return rows
 
-    def matches(self, found: Unstored, viewer: Viewer) -> bool:
+    def matches(self, unstored: Unstored, viewer: Viewer) -> bool:
         """Return whether a code-defined agent matches."""
-        return all(criterion.holds(found, value, viewer) for criterion, value in self._criteria)
+        return all(criterion.holds(unstored, value, viewer) for criterion, value in self._criteria)
 
     @property
     def follows_log(self) -> bool:
@@ -81,7 +81,7 @@ class Wanted(dict[str, Any]):
         return all(filter_.follows_log for filter_ in _registered if self.get(filter_.field))
 
     @property
-    def question(self) -> str:
+    def cache_key(self) -> str:
         """Return a text that is the same for equal filters."""
         return canonical.dump({name: value for name, value in self.items() if value})
 
@@ -165,17 +165,17 @@ _registered: Final[list[Filter]] = [
 ]
 
 
-def register(one: Filter) -> None:
+def register(new: Filter) -> None:
     """Add a filter; raises `TypeError` or `ValueError` for an invalid one or a name that is taken."""
-    require_instance(one, Filter, by="A list")
-    if not (one.parameter or one.field):
+    require_instance(new, Filter, by="A list")
+    if not (new.parameter or new.field):
         raise ValueError("a filter needs a parameter or a field")
     for other in _registered:
-        if one is other:
+        if new is other:
             return
-        if (one.parameter and one.parameter == other.parameter) or (one.field and one.field == other.field):
-            raise ValueError(f"there is a filter {one.parameter or one.field!r} already")
-    _registered.append(one)
+        if (new.parameter and new.parameter == other.parameter) or (new.field and new.field == other.field):
+            raise ValueError(f"there is a filter {new.parameter or new.field!r} already")
+    _registered.append(new)
 
 
 def list_filters(kind: ResourceKind) -> list[Filter]:

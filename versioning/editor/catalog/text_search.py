@@ -55,7 +55,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Found:
+class Rank:
     """The position of a match among the results."""
 
     place: Place
@@ -69,10 +69,10 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class DirectMatch:
     """A match that was found without a search query."""
 
-    found: Found
+    rank: Rank
     entry: Entry
     version: Snapshot | None
     config: Config
@@ -95,36 +95,34 @@ class Results(ABC):
         """The number of results."""
         return len(self.direct_matches) + self._row_count
 
-    def first(self, limit: int) -> list[Found]:
+    def first(self, limit: int) -> list[Rank]:
         """Return the first results, unordered: at least the requested number, if there are that many."""
-        found: dict[str, Found] = {}
+        ranks: dict[str, Rank] = {}
         for place in self.places:
-            if len(found) >= min(limit, self._row_count):
+            if len(ranks) >= min(limit, self._row_count):
                 break
             rows = self._rows(place).order_by("-seen_at", "pk").values_list("seen_at", "pk")
-            for at, pk in rows[: 2 * (limit + len(found))]:
-                found.setdefault(pk, Found(place, at, pk))
-        return [*(hit.found for hit in self.direct_matches.values()), *found.values()]
+            for at, pk in rows[: 2 * (limit + len(ranks))]:
+                ranks.setdefault(pk, Rank(place, at, pk))
+        return [*(hit.rank for hit in self.direct_matches.values()), *ranks.values()]
 
     @cached_property
     def _row_count(self) -> int:
         return self._rows(Place.ANYWHERE).aggregate(found=Count("pk", distinct=True))["found"] or 0
 
     @cached_property
-    def direct_matches(self) -> Mapping[str, Seen]:
+    def direct_matches(self) -> Mapping[str, DirectMatch]:
         """The matches that were found without a search query, by id."""
         return {hit.entry.id: hit for hit in self._look_through()}
 
-    def hits(self, shown: Sequence[Found]) -> Mapping[str, Hit]:
+    def hits(self, ranks: Sequence[Rank]) -> Mapping[str, Hit]:
         """Return the hits of a page, by id."""
-        ids = [place.resource_id for place in shown if place.resource_id not in self.direct_matches]
-        places = {place.resource_id: place.place for place in shown}
-        seen = [
-            self.direct_matches[place.resource_id]
-            for place in shown
-            if place.resource_id in self.direct_matches
+        ids = [rank.resource_id for rank in ranks if rank.resource_id not in self.direct_matches]
+        places = {rank.resource_id: rank.place for rank in ranks}
+        direct = [
+            self.direct_matches[rank.resource_id] for rank in ranks if rank.resource_id in self.direct_matches
         ]
-        hits = [self._hit(hit.entry, hit.version, hit.config, hit.found.place) for hit in seen]
+        hits = [self._hit(hit.entry, hit.version, hit.config, hit.rank.place) for hit in direct]
         rows = list(self.catalog.rows.filter(pk__in=ids)) if ids else []
         versions = self._versions(rows) if rows else {}
         for row, entry in zip(rows, self.catalog.entries(rows) if rows else (), strict=True):
@@ -142,8 +140,8 @@ class Results(ABC):
             next((key for key in two if key in with_it), two[-1]): pk for pk, two in candidates.items() if two
         }
         versions: Any = self.catalog.collection.model.version_model._default_manager
-        found = versions.filter(pk__in=chosen).select_related("author").defer("search_text")
-        return {chosen[version.pk]: version for version in found}
+        chosen_versions = versions.filter(pk__in=chosen).select_related("author").defer("search_text")
+        return {chosen[version.pk]: version for version in chosen_versions}
 
     def _readable(self, row: VersionedResource) -> list[UUID]:
         """Return the ids of the readable versions of a row, without duplicates, newest first."""
@@ -160,7 +158,7 @@ class Results(ABC):
             [texts.description, texts.text] if place is Place.DESCRIPTION else [texts.text, texts.description]
         )
         cut_out = (text_search.excerpt(text, self.query, inside=self.is_inside) for text in sought)
-        shown = next(
+        excerpt = next(
             (piece for piece in cut_out if piece is not None),
             text_search.beginning(texts.text or texts.description),
         )
@@ -172,11 +170,11 @@ class Results(ABC):
                 clip(entry.name, text_search.LENGTH), self.query, inside=self.is_inside
             ),
             id=text_search.mark_hits(entry.id, self.query, inside=self.is_inside),
-            excerpt=shown,
+            excerpt=excerpt,
         )
 
     @abstractmethod
-    def _look_through(self) -> Iterator[Seen]:
+    def _look_through(self) -> Iterator[DirectMatch]:
         """Yield the matches that are found without a search query."""
 
     @abstractmethod
@@ -196,7 +194,7 @@ class WordResults(Results):
         self.documents = catalog.collection.model.document_model
         self.behind = behind.get(self.kind.slug, set())
 
-    def _look_through(self) -> Iterator[Seen]:
+    def _look_through(self) -> Iterator[DirectMatch]:
         """Yield matches in code-defined agents, and in rows whose index entry is missing or outdated."""
         for unstored in self.catalog.unstored_agents:
             for config in unstored.configs:
@@ -204,38 +202,38 @@ class WordResults(Results):
                     self.query
                 )
                 if place is not None:
-                    yield _seen_in_code(unstored, config, place)
+                    yield _match_in_code(unstored, config, place)
         if not self.behind:
             return
         stored = self.catalog.stored_rows().filter(pk__in=self.behind)
         rows = list(stored.defer(None).select_related("active_version__author", "latest_version__author"))
         for row, entry in zip(rows, self.catalog.entries(rows), strict=True):
-            found = self._found_in(row, entry)
-            if found is not None:
-                yield found
+            match = self._match_row(row, entry)
+            if match is not None:
+                yield match
 
-    def _found_in(self, row: VersionedResource, entry: Entry) -> Seen | None:
+    def _match_row(self, row: VersionedResource, entry: Entry) -> DirectMatch | None:
         """Return the newest version that contains the words."""
         by_id = {row.active_version_id: row.active_version, row.latest_version_id: row.latest_version}
         for version in map(by_id.__getitem__, self._readable(row)):
             place = Lines.of(searchable(row.pk, version.config, self.kind.text_field)).place_of(self.query)
             if place is not None:
-                found = Found(place, row.seen_at, row.pk)
-                return Seen(found=found, entry=entry, version=version, config=version.config)
+                rank = Rank(place, row.seen_at, row.pk)
+                return DirectMatch(rank=rank, entry=entry, version=version, config=version.config)
         return None
 
     def _rows(self, place: Place) -> QuerySet[Any]:
         is_read = _pointer_condition("active_version_id") | self.catalog.viewer.drafts & _pointer_condition(
             "latest_version_id"
         )
-        found = text_index().search(self.documents, self.query, place)
-        rows = self.catalog.stored_rows().order_by().filter(is_read, documents__pk__in=found)
+        document_ids = text_index().search(self.documents, self.query, place)
+        rows = self.catalog.stored_rows().order_by().filter(is_read, documents__pk__in=document_ids)
         return rows.exclude(pk__in=self.behind) if self.behind else rows
 
     def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
         documents: Any = self.documents._default_manager.filter(version_id__in=version_ids)
-        found = text_index().search(self.documents, self.query)
-        return set(documents.filter(pk__in=found).values_list("version_id", flat=True))
+        document_ids = text_index().search(self.documents, self.query)
+        return set(documents.filter(pk__in=document_ids).values_list("version_id", flat=True))
 
 
 class InsideResults(Results):
@@ -244,11 +242,11 @@ class InsideResults(Results):
     is_inside = True
     places = (Place.NAME, Place.ANYWHERE)
 
-    def _look_through(self) -> Iterator[Seen]:
+    def _look_through(self) -> Iterator[DirectMatch]:
         """Yield matches in code-defined agents."""
         for unstored in self.catalog.unstored_agents if self.query.pieces else ():
             if all(TEXT.holds(unstored, part, self.catalog.viewer) for part in self.query.pieces):
-                yield _seen_in_code(unstored, unstored.configs[0], Place.ANYWHERE)
+                yield _match_in_code(unstored, unstored.configs[0], Place.ANYWHERE)
 
     def _rows(self, place: Place) -> QuerySet[Any]:
         rows: QuerySet[Any] = self.catalog.stored_rows().order_by()
@@ -276,9 +274,9 @@ def _pointer_condition(pointer: str) -> Q:
     return Q(Exact(Coalesce(version_id, version_id), F(pointer)))
 
 
-def _seen_in_code(unstored: Unstored, config: Config, place: Place) -> Seen:
-    found = Found(place, _AHEAD, unstored.entry.id)
-    return Seen(found=found, entry=unstored.entry, version=unstored.entry.version, config=config)
+def _match_in_code(unstored: Unstored, config: Config, place: Place) -> DirectMatch:
+    rank = Rank(place, _AHEAD, unstored.entry.id)
+    return DirectMatch(rank=rank, entry=unstored.entry, version=unstored.entry.version, config=config)
 
 
 _lines_of_code: Final = lru_cache(maxsize=_CODE_LINES)(Lines.of)
@@ -315,8 +313,8 @@ class TextSearch:
         Then come matches in names, ids, descriptions and texts, newest first.
         """
         parts = [part for part in self._parts if kind is None or part.kind.slug == kind.slug]
-        found = [(hit, part) for part in parts for hit in part.first(stop)]
-        shown = sorted(found, key=lambda both: both[0].order)[start:stop]
-        hits = {part.kind.slug: part.hits([hit for hit, of in shown if of is part]) for part in parts}
+        ranks = [(rank, part) for part in parts for rank in part.first(stop)]
+        page = sorted(ranks, key=lambda both: both[0].order)[start:stop]
+        hits = {part.kind.slug: part.hits([rank for rank, of in page if of is part]) for part in parts}
         # Resources that were deleted in the meantime are left out.
-        return [hit for hit_, part in shown if (hit := hits[part.kind.slug].get(hit_.resource_id))]
+        return [hit for rank, part in page if (hit := hits[part.kind.slug].get(rank.resource_id))]

@@ -63,9 +63,9 @@ class Waiting(Sequence[Waits]):
     @cached_property
     def counts(self) -> dict[Whose, int]:
         """Return the number of pending drafts by author group, in one query for each kind."""
-        found = self._get_or_make(("counts",), self._count_by_kind)
-        mine = sum(own for _, own in found) + len(self._find_unstored(Whose.MINE))
-        everything = sum(count for count, _ in found) + len(self._unstored)
+        counts = self._get_or_make(("counts",), self._count_by_kind)
+        mine = sum(own for _, own in counts) + len(self._find_unstored(Whose.MINE))
+        everything = sum(count for count, _ in counts) + len(self._unstored)
         return {Whose.ALL: everything, Whose.MINE: mine, Whose.OTHERS: everything - mine}
 
     def __len__(self) -> int:
@@ -73,17 +73,17 @@ class Waiting(Sequence[Waits]):
 
     def __getitem__(self, part: Any) -> Any:
         """Return the waiting drafts of a slice, in one query plus one for each kind in it."""
-        wanted = self.keys(part.start or 0, part.stop)
-        found = {
+        keys = self.keys(part.start or 0, part.stop)
+        items = {
             (catalog.collection.kind.slug, resource.pk): Waits(
                 catalog=catalog, resource=resource, entry=entry
             )
             for catalog in self._catalogs
             for resource, entry in catalog.some(
-                [pk for slug, pk in wanted if slug == catalog.collection.kind.slug]
+                [pk for slug, pk in keys if slug == catalog.collection.kind.slug]
             )
         }
-        return [found[key] for key in wanted if key in found]
+        return [items[key] for key in keys if key in items]
 
     def keys(self, start: int, stop: int) -> list[tuple[str, str]]:
         """Return the kinds (`agent`) and ids of a slice, in one query."""
@@ -96,16 +96,16 @@ class Waiting(Sequence[Waits]):
         )
         places = [(place, pk, datetime.datetime.fromisoformat(at)) for place, pk, at in stored]
         places += [(place, draft.pk, draft.updated_at) for place, draft in unstored]
-        places.sort(key=lambda one: one[1])
-        places.sort(key=lambda one: one[2], reverse=True)
+        places.sort(key=lambda item: item[1])
+        places.sort(key=lambda item: item[2], reverse=True)
         slugs = [catalog.collection.kind.slug for catalog in self._catalogs]
         return [(slugs[place], pk) for place, pk, _ in places[start - first : stop - first]]
 
     def _count_by_kind(self) -> list[tuple[int, int]]:
         """Return the number of rows of each kind, and how many of them the caller saved."""
         own = Count("pk", filter=Q(latest_version__author_id=self._caller.user_id))
-        found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
-        return [(count["all"], count["own"]) for count in found]
+        counts = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
+        return [(count["all"], count["own"]) for count in counts]
 
     def _get_or_make(self, about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return plain values about the rows, made or cached until a resource changes."""
@@ -132,8 +132,8 @@ class Waiting(Sequence[Waits]):
         return first.union(*more, all=True).order_by("-updated_at", "pk")
 
     def _find_unstored(self, whose: Whose) -> list[tuple[int, Any]]:
-        def is_own(one: Any) -> bool:
-            return one.latest.author_name is not None and one.latest.author_name == self._caller.username
+        def is_own(draft: Any) -> bool:
+            return draft.latest.author_name is not None and draft.latest.author_name == self._caller.username
 
         if whose is Whose.ALL:
             return self._unstored

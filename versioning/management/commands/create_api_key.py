@@ -69,8 +69,8 @@ def _join_workspace(user: User, workspace_id: str, role: Role | None) -> Workspa
     if problem is not None:
         raise CommandError(f"--workspace {problem}")
     room, _ = Workspace.objects.make(workspace_id, workspace_id, by=COMMAND)
-    held = Membership.objects.roles_of(user).get(workspace_id)
-    wanted = role or Role.VIEWER
-    if held is None or held.rank < wanted.rank:
-        Membership.objects.grant(user, room, wanted, by=COMMAND)
+    current = Membership.objects.roles_of(user).get(workspace_id)
+    requested = role or Role.VIEWER
+    if current is None or current.rank < requested.rank:
+        Membership.objects.grant(user, room, requested, by=COMMAND)
     return room

@@ -28,5 +28,5 @@ class Command(BaseCommand):
         """Print a line for each agent and a summary; fails if a file could not be imported."""
         editor = get_editor()
         export_import = ExportImport(editor.code, editor.files)
-        given, _others = gate.split_options(options)
-        report(self.stdout, export_import.import_files(dry_run=options["dry_run"], **given), **options)
+        gate_options, _others = gate.split_options(options)
+        report(self.stdout, export_import.import_files(dry_run=options["dry_run"], **gate_options), **options)

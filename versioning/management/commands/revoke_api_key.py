@@ -23,8 +23,8 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, key: str, **_options: Any) -> None:
         """Revoke the key; an unknown one is an error."""
-        found = ApiKey.objects.find_by_secret_or_prefix(key)
-        if found is None:
+        api_key = ApiKey.objects.find_by_secret_or_prefix(key)
+        if api_key is None:
             raise CommandError(f"There is no API key {key[:PREFIX_LENGTH]}…")
-        found.revoke(by=COMMAND)
-        self.stdout.write(f"The API key {found.prefix}… is revoked.")
+        api_key.revoke(by=COMMAND)
+        self.stdout.write(f"The API key {api_key.prefix}… is revoked.")

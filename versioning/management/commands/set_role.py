@@ -33,13 +33,13 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no account {username!r}: create one with create_api_key or an invitation."
             )
-        wanted = None if role == NO_ROLE else Role(role)
+        new_role = None if role == NO_ROLE else Role(role)
         try:
-            before = Workspaces().set_role(workspace, username, wanted, by=COMMAND)
+            before = Workspaces().set_role(workspace, username, new_role, by=COMMAND)
         except NotFound:
             raise CommandError(f"There is no workspace {workspace!r}.") from None
         except LastAdmin as error:
             raise CommandError(str(error)) from None
-        was = f", and was {before}" if before is not None and before != wanted else ""
-        now = "no member of" if wanted is None else f"{wanted} in"
+        was = f", and was {before}" if before is not None and before != new_role else ""
+        now = "no member of" if new_role is None else f"{new_role} in"
         self.stdout.write(f"{username} is {now} the workspace {workspace}{was}.")

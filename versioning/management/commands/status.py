@@ -80,12 +80,12 @@ def _state() -> dict[str, Any]:
 def _replica() -> dict[str, Any]:
     if not replica.is_configured():
         return {}
-    found = replica.state()
+    state = replica.state()
     return {
         "replica": {
-            "state": found.state,
-            "position": found.position,
-            "secondsBehind": round(found.seconds_behind),
+            "state": state.state,
+            "position": state.position,
+            "secondsBehind": round(state.seconds_behind),
         }
     }
 
@@ -111,10 +111,10 @@ def _lines(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Log epoch", log["epoch"] or "none yet"
     yield "Newest log entry", "none" if age is None else f"{age} seconds ago"
     if "replica" in state:
-        found = state["replica"]
-        position = "unknown" if found["position"] is None else found["position"]
-        behind = f"{found['secondsBehind']} seconds behind"
-        yield "Replica", f"{found['state']}, at log position {position}, {behind}"
+        replica_state = state["replica"]
+        position = "unknown" if replica_state["position"] is None else replica_state["position"]
+        behind = f"{replica_state['secondsBehind']} seconds behind"
+        yield "Replica", f"{replica_state['state']}, at log position {position}, {behind}"
     if worker["running"]:
         yield "Worker", "running"
     else:

@@ -36,10 +36,10 @@ class Command(BaseCommand):
         worker = Worker()
         if once:
             try:
-                done = worker.once()
+                succeeded = worker.once()
             except Error as error:
                 raise CommandError(f"The database does not answer: {error}") from error
-            if not done:
+            if not succeeded:
                 raise CommandError("Some work has failed; see the log.")
             return
         with suppress(Error):  # the worker waits for a database that is unavailable
