@@ -38,8 +38,8 @@ def check_prefix(**_options: Any) -> list[CheckMessage]:
     This is a Django system check; a project with its own addresses does not install this application.
     """
     first = str(settings.EDITOR_API_PREFIX).partition("/")[0]
-    taken = {"studio", "scim", "healthz", "readyz", settings.STATIC_URL.strip("/")}
-    if first not in taken:
+    reserved = {"studio", "scim", "healthz", "readyz", settings.STATIC_URL.strip("/")}
+    if first not in reserved:
         return []
     message = (
         f"EDITOR_API_PREFIX is {settings.EDITOR_API_PREFIX!r}, but the service has other addresses there."

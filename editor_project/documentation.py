@@ -27,10 +27,10 @@ SUMMARY: Final = (
 def titles() -> dict[str, str]:
     """Return the title of each page, by its path below `docs`; other files are not served."""
     pages = {path.relative_to(FOLDER).as_posix(): path for path in sorted(FOLDER.rglob("*.md"))}
-    found = {
+    matches = {
         name: re.search(r"^# (.+)$", path.read_text("utf-8"), re.MULTILINE) for name, path in pages.items()
     }
-    return {name: title[1] if title else name for name, title in found.items()}
+    return {name: title[1] if title else name for name, title in matches.items()}
 
 
 @require_safe

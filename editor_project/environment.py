@@ -36,8 +36,8 @@ class Environment(environ.Env):
                 return float(self.ENVIRON[var])  # the library drops other characters than digits: 4s, 1e3
             return super().get_value(var, cast, *options, **more)
         except ValueError as error:
-            wanted = _NUMBERS.get(cast, "a valid value")
-            raise ImproperlyConfigured(f"{var} has to be {wanted}, not {self.ENVIRON[var]!r}.") from error
+            expected = _NUMBERS.get(cast, "a valid value")
+            raise ImproperlyConfigured(f"{var} has to be {expected}, not {self.ENVIRON[var]!r}.") from error
 
     def setting(self, setting: Setting) -> Any:
         """Return the value of a setting of the editor, or its default."""
@@ -52,34 +52,34 @@ class Environment(environ.Env):
         scheme = url.partition(":")[0]
         try:
             # The scheme alone determines the database; without one the URL is invalid.
-            found: dict[str, Any] = self.db_url_config(url) if scheme in self.DB_SCHEMES else {}
+            database: dict[str, Any] = self.db_url_config(url) if scheme in self.DB_SCHEMES else {}
         except ValueError:  # such as an invalid port; the error might contain the password
-            found = {}
-        if found.get("ENGINE") not in _DATABASES:
+            database = {}
+        if database.get("ENGINE") not in _DATABASES:
             raise ImproperlyConfigured(
                 f"{name} names neither PostgreSQL (postgres://user:password@host/name) nor SQLite "
                 f"(sqlite:////folder/file), but {_without_password(url)}; "
                 "leave it unset for SQLite under var/."
             )
-        return found
+        return database
 
     def replica_of(self, primary: Mapping[str, Any], name: str, url: str) -> dict[str, Any]:
         """Return Django's settings for a streaming replica; raises `ImproperlyConfigured`."""
-        found = self.database_of(name, url)
-        if found["ENGINE"] != _DATABASES[0] or primary["ENGINE"].endswith("sqlite"):
+        replica = self.database_of(name, url)
+        if replica["ENGINE"] != _DATABASES[0] or primary["ENGINE"].endswith("sqlite"):
             raise ImproperlyConfigured(
                 f"{name} is {_without_password(url)}, but only PostgreSQL has replicas: DATABASE_URL and "
                 f"{name} both have to name PostgreSQL (postgres://user:password@host/name)."
             )
-        return found
+        return replica
 
 
 def _without_password(url: str) -> str:
     """Return the part of a database URL that may be shown, without the password."""
     if not url:
         return "it is empty"
-    scheme, found, _ = url.partition("://")
-    return f"{scheme}://…" if found and scheme.isalnum() else "something without a scheme"
+    scheme, separator, _ = url.partition("://")
+    return f"{scheme}://…" if separator and scheme.isalnum() else "something without a scheme"
 
 
 def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) -> list[CheckMessage]:
@@ -87,16 +87,16 @@ def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) ->
 
     This is a Django system check, which commands run before they begin.
     """
-    known = {setting.name for setting in declared_settings()}
+    setting_names = {setting.name for setting in declared_settings()}
     return [
         Error(
             f"{name} is {'set' if _SECRET.search(name) else repr(value)}, but there is no such setting.",
             hint=" ".join(
-                f"Do you mean {close_match}?" for close_match in get_close_matches(name, known, n=1)
+                f"Do you mean {close_match}?" for close_match in get_close_matches(name, setting_names, n=1)
             )
             or "docs/reference/settings.md has all of them.",
             id="editor_project.E001",
         )
         for name, value in sorted(environment.items())
-        if name.startswith("EDITOR_") and name not in known | _OF_THE_CLIENT
+        if name.startswith("EDITOR_") and name not in setting_names | _OF_THE_CLIENT
     ]

@@ -111,21 +111,21 @@ def sample() -> None:
     if not telemetry.is_measured():
         return
     for pool in getattr(connections["default"], "_connection_pools", {}).values():
-        found = pool.get_stats()
-        size, free = found.get("pool_size", 0), found.get("pool_available", 0)
+        stats = pool.get_stats()
+        size, free = stats.get("pool_size", 0), stats.get("pool_available", 0)
         telemetry.level("editor_db_pool", size - free, state="used")
         telemetry.level("editor_db_pool", free, state="free")
-        telemetry.level("editor_db_pool", found.get("requests_waiting", 0), state="waiting")
+        telemetry.level("editor_db_pool", stats.get("requests_waiting", 0), state="waiting")
 
 
 @lru_cache(maxsize=4096)
 def route_template(path: str) -> str:
     """Return the template of an address, such as `/api/agents/<id>`; `other` for an unknown one."""
     try:
-        found = resolve(path).route
+        route = resolve(path).route
     except (Resolver404, ValueError):
         return _OTHER
-    return simplify_regex(found) if found.removeprefix("/") not in {"", "api/"} else _OTHER
+    return simplify_regex(route) if route.removeprefix("/") not in {"", "api/"} else _OTHER
 
 
 def observe_run(use: RunUse) -> None:

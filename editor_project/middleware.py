@@ -50,9 +50,9 @@ class Messages(_AboutPeople, MessageMiddleware):
 
 
 def has_key(request: HttpRequest) -> bool:
-    known: bool | None = getattr(request, _HAS_KEY, None)
-    if known is None:
+    cached: bool | None = getattr(request, _HAS_KEY, None)
+    if cached is None:
         is_api = request.path_info.startswith(_API)
-        known = is_api and bearer_key(request.META.get("HTTP_AUTHORIZATION", "")) is not None
-        setattr(request, _HAS_KEY, known)
-    return known
+        cached = is_api and bearer_key(request.META.get("HTTP_AUTHORIZATION", "")) is not None
+        setattr(request, _HAS_KEY, cached)
+    return cached

@@ -103,12 +103,12 @@ def _rows(model: type[models.Model], alias: str) -> models.QuerySet[Any]:
 def _copy(model: type[models.Model]) -> None:
     fields = [field for field in model._meta.local_concrete_fields if not field.generated]
     rows = iter(_rows(model, DEFAULT_DB_ALIAS).order_by("pk").iterator(_AT_ONCE))
-    while some := list(islice(rows, _AT_ONCE)):
-        size = connections[TARGET].ops.bulk_batch_size(fields, some)
-        for begin in range(0, len(some), size):
+    while batch := list(islice(rows, _AT_ONCE)):
+        size = connections[TARGET].ops.bulk_batch_size(fields, batch)
+        for begin in range(0, len(batch), size):
             # As stored, without `save()` and `pre_save()`, which set times.
             query = sql.InsertQuery(model)
-            query.insert_values(fields, some[begin : begin + size], raw=True)
+            query.insert_values(fields, batch[begin : begin + size], raw=True)
             query.get_compiler(TARGET).execute_sql()
 
 

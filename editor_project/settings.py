@@ -113,8 +113,8 @@ def _replica() -> dict[str, Any]:
     url = env.str("DATABASE_REPLICA_URL", default="")
     if not url:
         return {}
-    found = env.replica_of(DATABASES["default"], "DATABASE_REPLICA_URL", url)
-    replica = configure_database(found, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
+    database = env.replica_of(DATABASES["default"], "DATABASE_REPLICA_URL", url)
+    replica = configure_database(database, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
     return {"editor_replica": {**replica, "TEST": {"MIRROR": "default"}}}
 
 

@@ -76,11 +76,11 @@ class OpenTelemetryTracer:
             record_exception=False,
             set_status_on_exception=False,
         ) as opened:
-            found = _Open(opened)
+            span = _Open(opened)
             try:
-                yield found
+                yield span
             except BaseException as error:
-                found.fail(type(error).__qualname__)
+                span.fail(type(error).__qualname__)
                 raise
 
     def report_answer(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
@@ -104,9 +104,9 @@ class OpenTelemetryTracer:
 
     def headers(self) -> dict[str, str]:
         """Return `traceparent` and `tracestate` of the current span."""
-        found: dict[str, str] = {}
-        self._propagate.inject(found)
-        return found
+        carrier: dict[str, str] = {}
+        self._propagate.inject(carrier)
+        return carrier
 
     @contextmanager
     def describing(self, attributes: Attributes) -> Iterator[None]:
@@ -219,10 +219,10 @@ def check(**_options: Any) -> list[CheckMessage]:
     """Warn if traces are enabled but cannot be made: the variables may apply to a whole machine."""
     if not is_wanted() or is_installed():
         return []
-    named = next(name for name in ENDPOINTS if os.environ.get(name))
+    variable = next(name for name in ENDPOINTS if os.environ.get(name))
     return [
         Warning(
-            f"{named} names the destination of traces, but the library for them is not installed.",
+            f"{variable} names the destination of traces, but the library for them is not installed.",
             hint="Install editor-server[otel], or set OTEL_SDK_DISABLED=true.",
             id="editor.W001",
         )

@@ -27,11 +27,11 @@ class StreamHandler(WSGIHandler):
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
         """Return the view for a request; raises `Http404` for URLs that other processes serve."""
-        found = super().resolve_request(request)
-        if found.func in {health.alive, health.ready}:
-            return found
-        if getattr(found.func, "cls", None) is EventStreamViewSet:
-            return found
+        match = super().resolve_request(request)
+        if match.func in {health.alive, health.ready}:
+            return match
+        if getattr(match.func, "cls", None) is EventStreamViewSet:
+            return match
         raise Http404
 
 

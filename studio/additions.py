@@ -48,8 +48,10 @@ def collect(of: Callable[[Extension], Iterable[T]]) -> list[T]:
 
 
 def resource_urls(kind: StudioKind) -> list[URLPattern]:
-    found = (import_string(extension.resource_urls) for extension in REGISTERED if extension.resource_urls)
-    return [url for urls in found for url in urls(kind)]
+    functions = (
+        import_string(extension.resource_urls) for extension in REGISTERED if extension.resource_urls
+    )
+    return [url for urls in functions for url in urls(kind)]
 
 
 def main_pages() -> list[MainPage]:
@@ -87,7 +89,7 @@ def after_saving(then: str) -> AfterSaving | None:
 
 
 def tasks(caller: Caller) -> list[TaskGroup]:
-    return in_order(collect(lambda one: one.tasks(caller)))
+    return in_order(collect(lambda extension: extension.tasks(caller)))
 
 
 def notes(
@@ -123,13 +125,13 @@ def panels(shown: VersionOnPage) -> list[Panel]:
     conditional = tuple(extension.concerns for extension in on_page if extension.concerns is not None)
     concerned = _find_concerned(conditional, shown) if conditional else ()
     is_live = version.version_id == resource.active_id
-    found: list[Panel] = []
+    panels: list[Panel] = []
     for extension in on_page:
         of_version = (
             extension.panels if extension.concerns is None or extension.concerns in concerned else None
         )
         if of_version is not None:
-            found += of_version(shown)
+            panels += of_version(shown)
         for button in extension.buttons:
             if button.right not in shown.rights or shown.page in button.off:
                 continue
@@ -146,8 +148,8 @@ def panels(shown: VersionOnPage) -> list[Panel]:
                 "state": partial(resource.state_of, version),
             }
             html = render_to_string(button.template, context)
-            found.append(Panel(slot=Slot.ACTIONS, html=html, stylesheets=button.stylesheets))
-    return found
+            panels.append(Panel(slot=Slot.ACTIONS, html=html, stylesheets=button.stylesheets))
+    return panels
 
 
 def _find_concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> list[Concerns]:
@@ -159,7 +161,7 @@ def _find_concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> li
     if rows:
         return [of for of, has_rows in zip(functions, rows[0], strict=True) if has_rows]
     about = {"kind": target.kind, "resource_id": target.id, "identity": target.identity}
-    return [of for of in functions if any(found.exists() for found in of(about))]
+    return [of for of in functions if any(queryset.exists() for queryset in of(about))]
 
 
 @lru_cache(maxsize=64)
@@ -191,13 +193,13 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, 
 
 def find_way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
     """Return the address of a page that can resolve an application's error, or None."""
-    found = (extension.way_out(kind, resource_id, error) for extension in REGISTERED)
-    return next((address for address in found if address is not None), None)
+    addresses = (extension.way_out(kind, resource_id, error) for extension in REGISTERED)
+    return next((address for address in addresses if address is not None), None)
 
 
 def _together(several: Iterable[Mapping[K, Sequence[T]]]) -> dict[K, list[T]]:
-    found: dict[K, list[T]] = {}
+    items_by_subject: dict[K, list[T]] = {}
     for lists in several:
         for about, items in lists.items():
-            found.setdefault(about, []).extend(items)
-    return found
+            items_by_subject.setdefault(about, []).extend(items)
+    return items_by_subject

@@ -135,9 +135,9 @@ class ChosenPage(StudioPage, ABC):
         except Invalid as error:
             return self.ask(choices, error)
 
-    def narrow(self, wanted: Wanted) -> Wanted:
+    def narrow(self, filters: Wanted) -> Wanted:
         """When a whole list was chosen, filter it to resources for which the action is possible."""
-        return wanted
+        return filters
 
     @property
     def back_address(self) -> str:
@@ -197,7 +197,7 @@ class ChosenPage(StudioPage, ABC):
         return resources
 
     def _forms(self, offered: Sequence[ChosenResource]) -> list[AskForm]:
-        groups = by_workspace(offered, lambda one: one.workspace_id, self.names)
+        groups = by_workspace(offered, lambda resource: resource.workspace_id, self.names)
         if self.spans_workspaces or len(groups) == 1:
             return [AskForm(groups=groups)] if groups else []
         return [
@@ -356,8 +356,8 @@ class PublishChosenPage(BulkPage):
     def describe(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         return with_changes(offered, self.caller, self._texts)
 
-    def narrow(self, wanted: Wanted) -> Wanted:
-        return Wanted(wanted, waiting=True)
+    def narrow(self, filters: Wanted) -> Wanted:
+        return Wanted(filters, waiting=True)
 
     def act(self, choices: Sequence[ChosenVersion]) -> list[BulkOutcome]:
         return publish_chosen(self.editor.collection, choices, by=self.caller)

@@ -88,10 +88,10 @@ class Examples:
 
     def get(self, example_id: str) -> Example:
         """Return one of them; raises `NotFound`."""
-        found = self._rows.filter(pk=example_id).first() if self.may_read and is_key(example_id) else None
-        if found is None:
+        example = self._rows.filter(pk=example_id).first() if self.may_read and is_key(example_id) else None
+        if example is None:
             raise NotFound
-        return found
+        return example
 
     def add(self, name: str, context: Mapping[str, Any]) -> Example:
         """Add an example. Raises `Invalid` for an invalid or taken name, and beyond the limits."""
@@ -229,9 +229,9 @@ class ContextForm:
         """Return an empty form for configurations; `drafts` are those of their prompt blocks."""
         return cls(controls=controls_for(configs, examples.caller, drafts=drafts), examples=examples)
 
-    def take(self, sent: QueryDict) -> ContextForm:
+    def take(self, data: QueryDict) -> ContextForm:
         """Fill in the posted fields or, without fields, the named example."""
-        self.posted = controls_of(sent)
+        self.posted = controls_of(data)
         self.name = self.posted["example_name"].as_line
         example_id = self.posted["example"].typed
         loads = self.posted["do"].typed == "load"
@@ -312,14 +312,14 @@ def controls_for(configs: Sequence[Config], caller: Caller, *, drafts: bool) -> 
     return context_controls(*configs, *blocks)
 
 
-def change_examples(form: ContextForm, wanted: str) -> int:
+def change_examples(form: ContextForm, action: str) -> int:
     """Perform the action of a button, if it is about examples; return the status of the answer.
 
     The form then contains a message about the result, and the typed values. Raises `NotFound` if the resource
     was deleted, and `Forbidden` for callers who cannot save.
     """
     try:
-        form.message = _act(form, wanted)
+        form.message = _act(form, action)
     except ExampleConflict as conflict:
         form.errors.append(conflict.message)
         form.is_outdated = True
@@ -332,11 +332,11 @@ def change_examples(form: ContextForm, wanted: str) -> int:
     return 200
 
 
-def _act(form: ContextForm, wanted: str) -> str:
+def _act(form: ContextForm, action: str) -> str:
     """Perform the action, and return the message about the result; empty for other buttons."""
-    if wanted in {"save", "rename", "delete"} and form.chosen is None:
+    if action in {"save", "rename", "delete"} and form.chosen is None:
         raise Invalid.field("example", _("Choose an example first."))
-    match wanted, form.chosen:
+    match action, form.chosen:
         case "save_as", _example:
             form.choose(form.examples.add(form.name, form.read()))
             message = _("Saved as the example “%(name)s”.")

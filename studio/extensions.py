@@ -218,8 +218,8 @@ def rows_in_events(events: Iterable[Event], member: str, rows: QuerySet[M]) -> d
         for event in events
         if event.detail.get(member)
     }
-    found = rows.in_bulk(set(ids.values()))
-    return {key: found[pk] for key, pk in ids.items() if pk in found}
+    rows_by_pk = rows.in_bulk(set(ids.values()))
+    return {key: rows_by_pk[pk] for key, pk in ids.items() if pk in rows_by_pk}
 
 
 WayOut = Callable[[StudioKind, str, VersioningError], Action | None]

@@ -43,18 +43,20 @@ _LAST: Final = {
 
 @cache
 def fields_with_words() -> Mapping[str, FieldWords]:
-    found = dict(_FIRST)
+    words_by_name = dict(_FIRST)
     for kind in KINDS:  # the first kind's words about a field apply to all kinds without their own
-        found |= {name: words for name, words in kind.words.fields.items() if name not in found}
-    return {**found, **_LAST}
+        words_by_name |= {
+            name: words for name, words in kind.words.fields.items() if name not in words_by_name
+        }
+    return {**words_by_name, **_LAST}
 
 
 def words_of(name: str, own: Mapping[str, FieldWords] = MappingProxyType({})) -> Words:
     """Return the words of a field, which its kind may define; by default, those in its name."""
-    found = own.get(name) or fields_with_words().get(name)
-    if found is None:
+    words = own.get(name) or fields_with_words().get(name)
+    if words is None:
         return Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
-    return Words(title=str(found.title), help=str(found.help), options=found.options)
+    return Words(title=str(words.title), help=str(words.help), options=words.options)
 
 
 def place_of(path: str) -> str:

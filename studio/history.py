@@ -74,8 +74,8 @@ class LiveWords:
 def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveWords]:
     newest = []
     for period in reversed(periods[-MAX_PERIODS:]):
-        others = [other for other in periods if other is not period]
-        moments = [moment for other in others for moment in (other.since, other.until)]
+        other_periods = [other for other in periods if other is not period]
+        moments = [moment for other in other_periods for moment in (other.since, other.until)]
         days = {day_of(moment) for moment in moments if moment is not None}
         words = _words(period, today, days)
         newest.append(LiveWords(words=words, exact=_exact(period), is_current=period.is_current))
@@ -208,8 +208,8 @@ class HistoryPage(VersionLinksPage):
             query=urlencode(self.filters),
             items=items,
             days=[
-                Day(title=f"{day_in_words(day)}{note}", items=list(together))
-                for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at))
+                Day(title=f"{day_in_words(day)}{note}", items=list(day_items))
+                for day, day_items in groupby(items, lambda item: day_of(item.entry.version.created_at))
             ],
             authors=[(name or APPLICATION, person_name(name, Place.NAMED)) for name in authors],
             chosen_author=self.filters.get("author", ""),
@@ -236,32 +236,32 @@ class HistoryPage(VersionLinksPage):
 
     def _live_at(self, resource: VersionedResource, lived: LivePeriods) -> dict[str, str] | None:
         """Return what was live at the requested time, in a sentence with a link; None without a time."""
-        typed = self.request.GET.get("at", "")
-        if not typed:
+        text = self.request.GET.get("at", "")
+        if not text:
             return None
         try:
-            naive = datetime.datetime.fromisoformat(typed)
+            naive = datetime.datetime.fromisoformat(text)
             moment = naive if naive.tzinfo else timezone.make_aware(naive)
             words = {"time": exactly(moment)}
         except (ValueError, OverflowError):
             return {"at": "", "sentence": _("Enter a date and a time.")}
         if moment > timezone.now():
-            return {"at": typed, "sentence": _("This time is in the future.")}
+            return {"at": text, "sentence": _("This time is in the future.")}
         version_id = lived.version_at(moment)
         if version_id is None:
-            return {"at": typed, "sentence": _("It is not known what was live on %(time)s.") % words}
+            return {"at": text, "sentence": _("It is not known what was live on %(time)s.") % words}
         if not version_id:
             sentence = _("On %(time)s, nothing was live.")
             if self.code_agent:
                 sentence = _("On %(time)s, the agent ran as its code defines it.")
-            return {"at": typed, "sentence": sentence % words}
+            return {"at": text, "sentence": sentence % words}
         try:
             title = title_of(find_version(resource, version_id))
             address = self.address("version", version_id)
         except NotFound:  # deleted since
             title, address = _("a version that has been deleted"), ""
         sentence = _("Live on %(time)s:") % words
-        return {"at": typed, "sentence": sentence, "title": title, "address": address}
+        return {"at": text, "sentence": sentence, "title": title, "address": address}
 
     @property
     def published_only(self) -> bool:
@@ -359,8 +359,10 @@ def split_value(name: str, value: Any, budget: PageBudget) -> list[Piece]:
 
 
 def _text(title: str, text: str, condition: str, budget: PageBudget, path: str) -> Piece:
-    taken = budget.take(text)
-    return Piece(title=title, text=taken, condition=condition, left_out=len(text) - len(taken), path=path)
+    fitting_text = budget.take(text)
+    return Piece(
+        title=title, text=fitting_text, condition=condition, left_out=len(text) - len(fitting_text), path=path
+    )
 
 
 OFFERED_LABELS: Final = 100

@@ -92,13 +92,13 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
     # Some may have become unreadable since.
     starred = [*rows.values_list("kind", "resource_id")[: 2 * STARRED]] if caller.user_id is not None else []
     lines = _lines({*waiting, *recent, *starred}, caller)
-    found = [lines[key] for key in starred if key in lines]
+    starred_lines = [lines[key] for key in starred if key in lines]
     timed = [_with_last_time(lines[key], touched) for key, touched in recent.items() if key in lines]
     return Sections(
         waiting=[lines[key] for key in waiting if key in lines],
         recent=[line for line in timed if line.edited_at or line.opened_at][:RECENT],
-        starred=found[:STARRED],
-        starred_count=len(found),
+        starred=starred_lines[:STARRED],
+        starred_count=len(starred_lines),
     )
 
 
@@ -119,19 +119,19 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
     edits = Event.objects.filter(
         position__gt=newest - _EVENTS,
         actor=caller.username or "",
-        type__in=[f"{kind.slug}.{what}" for kind in ALL_KINDS for what in ("created", "versionCreated")],
+        type__in=[f"{kind.slug}.{change}" for kind in ALL_KINDS for change in ("created", "versionCreated")],
     ).order_by("-position")
     edited: dict[Key, tuple[datetime.datetime, UUID | None]] = {}
-    found = edits.values_list("resource_kind", "resource_id", "created_at", "resource_uuid")
-    for slug, resource_id, at, identity in found[: 5 * RECENT]:
+    rows = edits.values_list("resource_kind", "resource_id", "created_at", "resource_uuid")
+    for slug, resource_id, at, identity in rows[: 5 * RECENT]:
         edited.setdefault((slug, resource_id), (at, identity))
-    seen = {(opening.kind, opening.id): opening.at for opening in opened}
-    both = {}
-    for key in dict.fromkeys([*edited, *seen]):  # in a fixed order where times are equal
+    opened_at = {(opening.kind, opening.id): opening.at for opening in opened}
+    touched = {}
+    for key in dict.fromkeys([*edited, *opened_at]):  # in a fixed order where times are equal
         edited_at, identity = edited.get(key, (None, None))
-        both[key] = _Touched(edited_at, identity, seen.get(key))
-    last = sorted(both, key=lambda key: both[key].at, reverse=True)
-    return {key: both[key] for key in last[: 2 * RECENT]}
+        touched[key] = _Touched(edited_at, identity, opened_at.get(key))
+    last = sorted(touched, key=lambda key: touched[key].at, reverse=True)
+    return {key: touched[key] for key in last[: 2 * RECENT]}
 
 
 def _with_last_time(line: ResourceLine, touched: _Touched) -> ResourceLine:
@@ -167,7 +167,7 @@ def introduce(caller: Caller) -> dict[str, Any] | None:
         return {"role_name": role_name(caller.everywhere), "role": caller.everywhere}
     if not caller.roles:
         return None
-    roles = sorted(caller.roles.items(), key=lambda one: (-one[1].rank, one[0]))
+    roles = sorted(caller.roles.items(), key=lambda item: (-item[1].rank, item[0]))
     return {
         "role": roles[0][1],
         "role_name": role_name(roles[0][1]),
@@ -193,7 +193,7 @@ class HomePage(StudioPage):
         news = latest_news(request, NEWS)
         lines = lines_of([*news, *latest(self.editor, caller, SHOWN)], caller)
         groups = additions.tasks(caller)
-        shown = sections(
+        lists = sections(
             waiting.keys(0, WAITING) if waiting is not None else [],
             recently_opened(self.request),
             self.position,
@@ -207,9 +207,9 @@ class HomePage(StudioPage):
             workspace_names=names_of_several(caller),
             news=lines[: len(news)],
             news_seen=preferences_of(request).seen_position,
-            sections=shown.without({task.address for group in groups for task in group.tasks}),
+            sections=lists.without({task.address for group in groups for task in group.tasks}),
             lines=lines[len(news) :],
-            notices=additions.collect(lambda one: one.notices(caller, None)),
+            notices=additions.collect(lambda extension: extension.notices(caller, None)),
             introduction=introduce(caller),
             works=works,
             may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),

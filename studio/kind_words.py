@@ -110,19 +110,19 @@ class KindWords:
     @classmethod
     def plain(cls, kind: ResourceKind, fields: Mapping[str, FieldWords] | None = None) -> KindWords:
         """Return English texts for a kind without translated ones."""
-        one, several = kind.singular, kind.plural
+        singular, plural = kind.singular, kind.plural
         return cls(
-            noun=one,
-            title=capfirst(several),
-            new=f"New {one}",
-            counted=lambda count: f"%(count)s {one if count == 1 else several}",
-            anything=f"Anything about {several}",
-            named=f"{one} {{name}}",
-            created=f"{{who}} created this {one}",
-            metadata_changed=f"{{who}} changed the metadata of this {one}",
-            deleted=f"{{who}} deleted this {one}",
-            delete=f"Delete this {one}",
-            has_changed=f"This {one} has changed since you opened it.",
+            noun=singular,
+            title=capfirst(plural),
+            new=f"New {singular}",
+            counted=lambda count: f"%(count)s {singular if count == 1 else plural}",
+            anything=f"Anything about {plural}",
+            named=f"{singular} {{name}}",
+            created=f"{{who}} created this {singular}",
+            metadata_changed=f"{{who}} changed the metadata of this {singular}",
+            deleted=f"{{who}} deleted this {singular}",
+            delete=f"Delete this {singular}",
+            has_changed=f"This {singular} has changed since you opened it.",
             fields=fields or {},
         )
 

@@ -45,9 +45,9 @@ class PageBudget:
 
     def take(self, text: str) -> str:
         """Charge a text; return it, or as much of its beginning as the budget allows."""
-        shown = text if len(text) <= self.characters else clip(text, max(self.characters, 0))
-        self.characters -= len(shown)
-        return shown
+        fitting_text = text if len(text) <= self.characters else clip(text, max(self.characters, 0))
+        self.characters -= len(fitting_text)
+        return fitting_text
 
 
 def shorten(text: str, limit: int = MAX_NAME) -> str:

@@ -57,8 +57,8 @@ class _Page:
     ) -> str:
         mentions = list(self.mentions)
         present = [mentions[int(number)] for number in dict.fromkeys(self.mark.findall(content))]
-        found = _look_up(present, request)
-        return self.mark.sub(lambda mark: write(found[mentions[int(mark[1])]], mark), content)
+        replacements = _look_up(present, request)
+        return self.mark.sub(lambda mark: write(replacements[mentions[int(mark[1])]], mark), content)
 
 
 _page: ContextVar[_Page | None] = ContextVar("page", default=None)
@@ -100,8 +100,8 @@ def as_text(message: str, request: HttpRequest) -> str:
     if page is None or page.token not in message:
         return message
     if isinstance(message, SafeString):
-        return mark_safe(page.replace_marks(message, request, lambda shown, _mark: shown.escaped_text))  # noqa: S308
-    return page.replace_marks(message, request, lambda shown, _mark: shown.text)
+        return mark_safe(page.replace_marks(message, request, lambda name, _mark: name.escaped_text))  # noqa: S308
+    return page.replace_marks(message, request, lambda name, _mark: name.text)
 
 
 def _look_up(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
@@ -109,13 +109,13 @@ def _look_up(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Menti
     by_class: dict[type[Mention], list[Any]] = {}
     for mention in mentions:
         by_class.setdefault(type(mention), []).append(mention)
-    found: dict[Mention, Shown] = {}
-    for its_class, some in by_class.items():
-        found |= zip(some, its_class.resolve(some, request), strict=True)
-    return found
+    replacements: dict[Mention, Shown] = {}
+    for its_class, class_mentions in by_class.items():
+        replacements |= zip(class_mentions, its_class.resolve(class_mentions, request), strict=True)
+    return replacements
 
 
-def _as_html(shown: Shown, mark: re.Match[str]) -> str:
+def _as_html(name: Shown, mark: re.Match[str]) -> str:
     """Return the HTML of a name; within a tag, such as in a title, its text."""
     is_in_tag = mark.string.rfind("<", 0, mark.start()) > mark.string.rfind(">", 0, mark.start())
-    return shown.escaped_text if shown.html is None or is_in_tag else shown.html
+    return name.escaped_text if name.html is None or is_in_tag else name.html

@@ -33,8 +33,8 @@ class Density(models.TextChoices):
 class PreferencesQuerySet(models.QuerySet["Preferences"]):
     def of(self, user_id: Any) -> Preferences:
         """Return a person's preferences; unsaved defaults if there are none."""
-        found = self.filter(user_id=user_id).first()
-        return found if found is not None else Preferences(user_id=user_id)
+        preferences = self.filter(user_id=user_id).first()
+        return preferences if preferences is not None else Preferences(user_id=user_id)
 
     def change(self, user_id: Any, **changes: Any) -> None:
         self.update_or_create(user_id=user_id, defaults=changes)
@@ -100,8 +100,8 @@ class SavedFilter(models.Model):
 class ExampleQuerySet(models.QuerySet["Example"]):
     def about(self, kind: str, resource_id: str, identity: UUID) -> Self:
         """Filter by resource, ordered by name."""
-        found = self.filter(kind=kind, resource_id=resource_id, identity=identity)
-        return found.order_by(ByName("name"), "pk")
+        examples = self.filter(kind=kind, resource_id=resource_id, identity=identity)
+        return examples.order_by(ByName("name"), "pk")
 
 
 MAX_EXAMPLE_NAME: Final = 80
@@ -160,20 +160,20 @@ class PresenceQuerySet(models.QuerySet["Presence"]):
             role__in=roles_with(Right.SAVE),
         )
         may_save = models.Q(user__is_superuser=True) | models.Exists(members)
-        others = self.filter(may_save, user__is_active=True, seen_at__gt=timezone.now() - PRESENT, **resource)
-        others = others.exclude(user_id=user_id)
-        return others.select_related("user").order_by("since", "pk")
+        rows = self.filter(may_save, user__is_active=True, seen_at__gt=timezone.now() - PRESENT, **resource)
+        rows = rows.exclude(user_id=user_id)
+        return rows.select_related("user").order_by("since", "pk")
 
     def note(self, user_id: Any, **resource: Any) -> None:
         """Record that a person has the edit page of a resource open; writes at most once in `NOTED`."""
         now = timezone.now()
-        found = self.filter(user_id=user_id, **resource).first()
-        if found is None or found.seen_at <= now - PRESENT:
+        row = self.filter(user_id=user_id, **resource).first()
+        if row is None or row.seen_at <= now - PRESENT:
             # Rows of closed pages are deleted, so that no person has many rows.
             self.filter(user_id=user_id, seen_at__lte=now - PRESENT).delete()
             self.update_or_create(user_id=user_id, **resource, defaults={"since": now, "seen_at": now})
-        elif found.seen_at <= now - NOTED:
-            self.filter(pk=found.pk).update(seen_at=now)
+        elif row.seen_at <= now - NOTED:
+            self.filter(pk=row.pk).update(seen_at=now)
 
 
 class Presence(models.Model):

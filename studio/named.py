@@ -58,17 +58,17 @@ class ResourceMention:
 
         The id is added if others of the kind have the same name on the page.
         """
-        known = {(mention.slug, mention.id): mention.name for mention in mentions if mention.name}
-        unknown = {(mention.slug, mention.id) for mention in mentions} - known.keys()
-        names = {**names_of(unknown, caller_of(request)), **known}
-        shared = Counter((slug, names.get((slug, pk), pk)) for slug, pk in {*known, *unknown})
-        found = []
+        names_given = {(mention.slug, mention.id): mention.name for mention in mentions if mention.name}
+        unnamed = {(mention.slug, mention.id) for mention in mentions} - names_given.keys()
+        names = {**names_of(unnamed, caller_of(request)), **names_given}
+        shared = Counter((slug, names.get((slug, pk), pk)) for slug, pk in {*names_given, *unnamed})
+        results = []
         for mention in mentions:
             name = names.get((mention.slug, mention.id), mention.id)
             is_shared = shared[mention.slug, name] > 1 and name != mention.id
             write = _only_id if mention.only_id else _show_name
-            found.append(write(mention, name, is_shared=is_shared))
-        return found
+            results.append(write(mention, name, is_shared=is_shared))
+        return results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +89,11 @@ class WorkspaceMention:
         readable = workspaces_with(Right.READ, by=caller_of(request)).filter(pk__in=ids)
         names = dict(readable.values_list("pk", "name"))
         shared = Counter(names.get(pk, pk) for pk in ids)
-        found = [(mention, names.get(mention.id, mention.id)) for mention in mentions]
-        return [_show_name(one, name, is_shared=shared[name] > 1 and name != one.id) for one, name in found]
+        pairs = [(mention, names.get(mention.id, mention.id)) for mention in mentions]
+        return [
+            _show_name(mention, name, is_shared=shared[name] > 1 and name != mention.id)
+            for mention, name in pairs
+        ]
 
 
 def workspace_name(workspace_id: str) -> SafeString:
@@ -116,11 +119,11 @@ def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[t
 
     Deleted and unreadable resources are omitted.
     """
-    wanted: dict[str, set[str]] = {}
+    ids_by_slug: dict[str, set[str]] = {}
     for slug, resource_id in references:
-        wanted.setdefault(slug, set()).add(resource_id)
+        ids_by_slug.setdefault(slug, set()).add(resource_id)
     names: dict[tuple[str, str], str] = {}
-    for slug, ids in wanted.items():
+    for slug, ids in ids_by_slug.items():
         if slug in KINDS_BY_SLUG:
             catalog = KINDS_BY_SLUG[slug].catalog(caller)
             in_code = {agent_id: catalog.in_code[agent_id].name for agent_id in ids & catalog.in_code.keys()}
@@ -134,7 +137,7 @@ def named_like(text: str, caller: Caller) -> Q:
 
     Names that the caller may not read are not searched.
     """
-    found = Q(pk=None)
+    condition = Q(pk=None)
     for slug, kind in KINDS_BY_SLUG.items():
         catalog = kind.catalog(caller)
         newest = Q(catalog.viewer.drafts, contains_caseless("latest_version__name", text))
@@ -142,8 +145,8 @@ def named_like(text: str, caller: Caller) -> Q:
         rows = catalog.collection.list(by=caller).filter(newest | live)
         in_code = [pk for pk, agent in catalog.in_code.items() if caseless(text) in caseless(agent.name)]
         ids = Q(resource_id__in=rows.order_by().values("pk")) | Q(resource_id__in=in_code)
-        found |= Q(ids, resource_kind=slug)
-    return found
+        condition |= Q(ids, resource_kind=slug)
+    return condition
 
 
 def _show_name(mention: ResourceMention | WorkspaceMention, name: str, *, is_shared: bool) -> Shown:
@@ -226,9 +229,9 @@ def person_name(whom: Whom, place: str = Place.ALONE) -> SafeString:
 
 def people(usernames: Iterable[str], place: str = Place.WITHIN) -> SafeString:
     """Return people with their faces, separated by commas; the first one at the place."""
-    named = list(usernames)
-    places = [place, *[Place.WITHIN] * (len(named) - 1)]
-    return format_html_join(", ", "{}", ((person(*pair),) for pair in zip(named, places, strict=False)))
+    names = list(usernames)
+    places = [place, *[Place.WITHIN] * (len(names) - 1)]
+    return format_html_join(", ", "{}", ((person(*pair),) for pair in zip(names, places, strict=False)))
 
 
 def display_name(user: AbstractBaseUser) -> str:
@@ -270,12 +273,12 @@ def _mention(whom: Whom, place: Place, *, has_face: bool, is_account: bool = Tru
 
 
 def _accounts(mentions: Sequence[PersonMention], request: HttpRequest) -> Mapping[str, Any]:
-    known = {mention.username: mention.account for mention in mentions if mention.account is not None}
+    accounts = {mention.username: mention.account for mention in mentions if mention.account is not None}
     if request.user.is_authenticated:
-        known[request.user.get_username()] = request.user
-    unknown = {mention.username for mention in mentions if mention.is_account} - known.keys()
-    found = {account.get_username(): account for account in accounts_named(unknown)} if unknown else {}
-    return found | known
+        accounts[request.user.get_username()] = request.user
+    unknown = {mention.username for mention in mentions if mention.is_account} - accounts.keys()
+    by_name = {account.get_username(): account for account in accounts_named(unknown)} if unknown else {}
+    return by_name | accounts
 
 
 def _show_person(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) -> Shown:
@@ -303,20 +306,20 @@ def _comparable(name: str) -> str:
 
 def reserved_names() -> set[str]:
     """Return the current language's words for the reader and the application, in lower case."""
-    said = [*(_you("", place) for place in Place), _("The application"), _("the application")]
-    return {name for one in said if (name := _comparable(one.strip()))}
+    texts = [*(_you("", place) for place in Place), _("The application"), _("the application")]
+    return {name for text in texts if (name := _comparable(text.strip()))}
 
 
 def _you(name: str, place: Place) -> str:
     """Return the word for the reader. A language may need the name where English has “you”."""
     # Translators: where the verb stays in the third person, "You" and "you" may be "{name} (…)"
-    said = {
+    words = {
         Place.ALONE: pgettext("the reader, alone", "You"),
         Place.BEGINNING: pgettext("the reader, at the beginning of a sentence", "You"),
         Place.WITHIN: pgettext("the reader, within a sentence", "you"),
         Place.NAMED: "{name}",
     }
-    return said[place].format(name=name)
+    return words[place].format(name=name)
 
 
 def _face(username: str, name: str) -> SafeString:

@@ -15,13 +15,13 @@ from versioning.models.text_keys import contains
 def _erase_in_filters(erasure: Erasure) -> int:
     """Replace the person in filters that others have saved, such as `author=ada`."""
     changed = 0
-    named = urlencode({"": erasure.name})
-    for saved in SavedFilter.objects.filter(contains(F("query"), Value(named))).only("pk", "query"):
-        given = parse_qsl(saved.query, keep_blank_values=True)
+    encoded_name = urlencode({"": erasure.name})
+    for saved in SavedFilter.objects.filter(contains(F("query"), Value(encoded_name))).only("pk", "query"):
+        params = parse_qsl(saved.query, keep_blank_values=True)
         query = urlencode(
-            [(name, erasure.replace_name(value) if name == "author" else value) for name, value in given]
+            [(name, erasure.replace_name(value) if name == "author" else value) for name, value in params]
         )
-        if given != parse_qsl(query, keep_blank_values=True):
+        if params != parse_qsl(query, keep_blank_values=True):
             changed += SavedFilter.objects.filter(pk=saved.pk).update(query=query)
     return changed
 

@@ -66,7 +66,7 @@ def language_of(request: HttpRequest) -> str:
 
 def _nearest(code: str) -> str:
     """Return the nearest studio language: `de` for `de-at`, and English if there is none."""
-    return next((one for one in (code, code.partition("-")[0]) if one in LANGUAGES), _ENGLISH)
+    return next((language for language in (code, code.partition("-")[0]) if language in LANGUAGES), _ENGLISH)
 
 
 class ScriptCatalog(JavaScriptCatalog):
@@ -114,8 +114,8 @@ COOKIE: Final = "studio-zone"
 
 def zone_of_browser(request: HttpRequest) -> str:
     """Return the name of the time zone that the browser sent; empty if there is none, or it is unknown."""
-    sent = request.COOKIES.get(COOKIE, "")
-    return sent if sent in known_zones() else ""
+    zone = request.COOKIES.get(COOKIE, "")
+    return zone if zone in known_zones() else ""
 
 
 def zone_of_pages(request: HttpRequest) -> ZoneInfo:
@@ -149,8 +149,8 @@ def note_opened(request: HttpRequest, kind: str, resource_id: str) -> None:
     before: list[list[str]] = preferences.recent
     if before and before[0][:2] == [kind, resource_id]:
         return
-    others = [entry for entry in before if entry[:2] != [kind, resource_id]]
-    preferences.recent = [[kind, resource_id, timezone.now().isoformat()], *others][:MAX_REMEMBERED]
+    other_entries = [entry for entry in before if entry[:2] != [kind, resource_id]]
+    preferences.recent = [[kind, resource_id, timezone.now().isoformat()], *other_entries][:MAX_REMEMBERED]
     with storage.optional():
         if not Preferences.objects.filter(pk=preferences.pk).update(recent=preferences.recent):
             Preferences.objects.change(preferences.pk, recent=preferences.recent)
@@ -174,14 +174,14 @@ class PreferencesPage(StudioPage):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Store the posted choices; an unknown value means the browser's."""
-        sent, offered = request.POST, {"language": LANGUAGES, "time_zone": offered_zones()}
+        data, offered = request.POST, {"language": LANGUAGES, "time_zone": offered_zones()}
         chosen: dict[str, Any] = {
-            name: value if (value := sent[name]) in values else ""
+            name: value if (value := data[name]) in values else ""
             for name, values in offered.items()
-            if name in sent
+            if name in data
         }
-        if "single_keys" in sent:
-            chosen["single_keys"] = sent["single_keys"] != "off"
+        if "single_keys" in data:
+            chosen["single_keys"] = data["single_keys"] != "off"
         Preferences.objects.change(request.user.pk, **chosen)
         del request.studio_preferences  # type: ignore[attr-defined]
         with translation.override(language_of(request)):

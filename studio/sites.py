@@ -159,8 +159,8 @@ class StudioSite(AdminSite):
             model_admin = self.get_model_admin(cast("type[Model]", model))  # None is not registered
         except (ValueError, ContentType.DoesNotExist, NotRegistered):
             raise Http404 from None
-        found = model_admin.get_object(request, object_id)
-        if found is None or not model_admin.has_view_permission(request, found):
+        instance = model_admin.get_object(request, object_id)
+        if instance is None or not model_admin.has_view_permission(request, instance):
             raise Http404
         return shortcut(request, content_type_id, object_id)
 
@@ -189,7 +189,7 @@ class StudioSite(AdminSite):
         counts = count_waiting(pages, caller)
         kinds = [Link(title=_("Home"), address=home, is_current=here == home)]
         added: list[Link] = []
-        others: list[Link] = []
+        other_links: list[Link] = []
         untitled: list[Link] = []
         for page in pages:
             address, count = reverse(f"studio:{page.page}"), counts[page.page]
@@ -212,9 +212,9 @@ class StudioSite(AdminSite):
                 address=address,
                 is_current=not section and here.startswith(address),
             )
-            group = kinds if issubclass(model, VersionedResource) else others if title else untitled
+            group = kinds if issubclass(model, VersionedResource) else other_links if title else untitled
             group.append(link)
-        return NavigationRow.of([*kinds, *added, *others, *untitled], MAX_MAIN)
+        return NavigationRow.of([*kinds, *added, *other_links, *untitled], MAX_MAIN)
 
 
 def count_waiting(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:

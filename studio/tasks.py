@@ -77,4 +77,4 @@ class TaskGroup:
 
 def in_order(groups: Sequence[TaskGroup]) -> list[TaskGroup]:
     """Return the groups with any task, most urgent first; equally urgent ones keep their order."""
-    return sorted((group for group in groups if group.count), key=lambda one: one.urgency)
+    return sorted((group for group in groups if group.count), key=lambda group: group.urgency)

@@ -99,9 +99,9 @@ def changes_of(version: Snapshot) -> str:
         return _("The override file as it is now; not committed")
     if version.number == 1 and version.source == "database":
         return _("The first version")
-    named = titles(version.changed_fields[:MAX_NAMED_FIELDS])
-    more = len(version.changed_fields) - len(named)
-    if not named:
+    field_titles = titles(version.changed_fields[:MAX_NAMED_FIELDS])
+    more = len(version.changed_fields) - len(field_titles)
+    if not field_titles:
         return _("Nothing was changed")
-    shown = ", ".join(named)
-    return shown if not more else _("%(fields)s and %(count)s more") % {"fields": shown, "count": more}
+    fields = ", ".join(field_titles)
+    return fields if not more else _("%(fields)s and %(count)s more") % {"fields": fields, "count": more}

@@ -79,12 +79,12 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
         steps = evaluation(function, dataset=dataset, **more)
         step = next(steps)
         while True:
-            done = await self.perform(step) if isinstance(step, Call) else await step.run_and_await()
+            result = await self.perform(step) if isinstance(step, Call) else await step.run_and_await()
             try:
-                step = steps.send(done)
+                step = steps.send(result)
             except StopIteration as ended:
-                found: Comparison = ended.value
-                return found
+                comparison: Comparison = ended.value
+                return comparison
 
     def iterate(self, source: Source[T]) -> AsyncIterator[T]:
         """Yield the entries of a list, the events of a run, or those of the log until the client closes."""
@@ -151,7 +151,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._given is None:
+        if self._custom_http is None:
             await self._http.aclose()
 
     def _start(self) -> None:
@@ -165,12 +165,12 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
         try:
             effect = next(flow)
             while True:
-                done, error = None, None
+                value, error = None, None
                 try:
-                    done = await self._do(effect)
+                    value = await self._do(effect)
                 except NoAnswer as nothing:
                     error = nothing
-                effect = flow.send(done) if error is None else flow.throw(error)
+                effect = flow.send(value) if error is None else flow.throw(error)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -178,42 +178,42 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
             flow.close()
 
     async def _do(self, effect: Effect) -> Any:
-        done: Any = None
+        value: Any = None
         match effect:
             case Send():
-                done = await self._send(effect)
+                value = await self._send(effect)
             case Sleep(seconds):
                 await asyncio.sleep(seconds)
             case DiskWork(function):
-                done = await asyncio.to_thread(function)
+                value = await asyncio.to_thread(function)
             case InBackground(flow) | Follow(flow):
                 self._later(flow)
             case WaitFor(future, deadline):
                 await asyncio.wait([asyncio.wrap_future(future)], timeout=max(0, deadline - self._clock()))
             case OpenStream():
-                done = await self._open_stream(effect)
+                value = await self._open_stream(effect)
             case ReadStream():
-                done = await self._read_stream(effect)
+                value = await self._read_stream(effect)
             case CloseStream(stream):
                 await self._close_stream(stream)
-        return done
+        return value
 
     async def _send(self, send: Send) -> Answer:
-        sent = self._as_sent(send.request, send.etag)
-        left = send.deadline - self._clock()
+        arguments = self._request_arguments(send.request, send.etag)
+        timeout = send.deadline - self._clock()
         try:
-            async with in_time(left):
-                return to_answer(await self._http.request(**sent, timeout=left))
+            async with in_time(timeout):
+                return to_answer(await self._http.request(**arguments, timeout=timeout))
         except request_errors() as error:
             raise no_answer(error) from error
 
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[httpx2.Response]:
         """Yield a response before its body is read; raises the error for any status other than success."""
-        sent = self._as_sent(request, accept="text/event-stream")
-        asked = self._http.build_request(**sent, timeout=self._timeout)
+        arguments = self._request_arguments(request, accept="text/event-stream")
+        http_request = self._http.build_request(**arguments, timeout=self._timeout)
         async with in_time(self._timeout):
-            response = await self._http.send(asked, stream=True)
+            response = await self._http.send(http_request, stream=True)
             if response.status_code != httpx2.codes.OK:
                 await response.aread()
         async with aclosing(response):
@@ -224,12 +224,12 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
     # Streams of the log
 
     async def _open_stream(self, effect: OpenStream) -> Answer | OpenedStream:
-        sent = self._as_sent(effect.request, accept="text/event-stream")
-        left = effect.deadline - self._clock()
-        asked = self._http.build_request(**sent, timeout=stream_limits(left))
+        arguments = self._request_arguments(effect.request, accept="text/event-stream")
+        timeout = effect.deadline - self._clock()
+        request = self._http.build_request(**arguments, timeout=stream_limits(timeout))
         try:
-            async with in_time(left):
-                response = await self._http.send(asked, stream=True)
+            async with in_time(timeout):
+                response = await self._http.send(request, stream=True)
                 if not is_stream(response):
                     async with aclosing(response):
                         await response.aread()

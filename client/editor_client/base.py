@@ -123,8 +123,8 @@ class BaseClient(
         _check(url, api_key, policy)
         if http_client is not None:
             self._check_http(http_client)
-        given: Any = http_client
-        self._given: Http | None = given
+        custom_http: Any = http_client
+        self._custom_http: Http | None = custom_http
         self._root = "/".join(part.strip("/") for part in (url, api_prefix) if part.strip("/"))
         self._headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
         self._timeout = timeout
@@ -184,25 +184,25 @@ class BaseClient(
     def _later(self, flow: Flow[None]) -> None:
         """Run a flow in the background."""
 
-    def _reads(self, wanted: Iterable[Any]) -> list[Call[Any]]:
+    def _reads(self, resources: Iterable[Any]) -> list[Call[Any]]:
         """Return the calls for the arguments of `prefetch`."""
-        handles = (Agent(self, agent) if isinstance(agent, str) else agent for agent in wanted)
+        handles = (Agent(self, agent) if isinstance(agent, str) else agent for agent in resources)
         return [handle._details() for handle in handles]  # noqa: SLF001
 
-    def _check_http(self, given: object) -> None:
+    def _check_http(self, http_client: object) -> None:
         """Raise `ValueError` for anything but a client of this kind; warn about one that 0.3 will refuse."""
         name = self._http_class.__name__
-        if not isinstance(given, classes(name)):
-            raise ValueError(f"http_client must be an httpx2.{name}, not {given!r}")  # noqa: TRY004  as for other settings
-        if not isinstance(given, self._http_class):
+        if not isinstance(http_client, classes(name)):
+            raise ValueError(f"http_client must be an httpx2.{name}, not {http_client!r}")  # noqa: TRY004  as for other settings
+        if not isinstance(http_client, self._http_class):
             message = f"http_client is an httpx.{name}, which is accepted until 0.3: use httpx2"
             warnings.warn(message, DeprecationWarning, stacklevel=3)
 
     def _new_http(self) -> Http:
         """Return the httpx2 client of the application, or a new one."""
-        return self._http_class(verify=ssl_context()) if self._given is None else self._given
+        return self._http_class(verify=ssl_context()) if self._custom_http is None else self._custom_http
 
-    def _as_sent(
+    def _request_arguments(
         self, request: Request, etag: str | None = None, accept: str | None = None
     ) -> dict[str, Any]:
         """Return a request as the arguments of `httpx2.Client.request`."""
@@ -255,9 +255,9 @@ def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
 def to_answer(response: httpx2.Response) -> Answer:
     """Return a response that has been read, in the form that the flows need."""
     headers = {
-        known.decode(): value.decode("latin-1")
+        header.decode(): value.decode("latin-1")
         for name, value in response.headers.raw
-        if (known := name.lower()) in NEEDED_HEADERS
+        if (header := name.lower()) in NEEDED_HEADERS
     }
     return Answer(response.status_code, headers, response.content)
 

@@ -219,11 +219,11 @@ def reading(result: type[R], **expected: Any) -> Callable[[Answer], R]:
 
     def read(answer: Answer) -> R:
         own = {"etag": answer.etag} if issubclass(result, CachedResult) else {}
-        found = result.of(answer.json(), **own)
+        instance = result.of(answer.json(), **own)
         for name, value in expected.items():
-            if value is not None and getattr(found, name) != value:
+            if value is not None and getattr(instance, name) != value:
                 raise malformed(f"it is about another {camel(name)}", answer.status)
-        return found
+        return instance
 
     return read
 

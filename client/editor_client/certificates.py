@@ -16,7 +16,7 @@ def ssl_context() -> ssl.SSLContext:
 
 
 @cache
-def _make_context(*named: str | None) -> ssl.SSLContext:
+def _make_context(*paths: str | None) -> ssl.SSLContext:
     import httpx2  # noqa: PLC0415  a process may connect to nothing
 
     return httpx2.create_ssl_context()

@@ -79,7 +79,7 @@ class _Check:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root = root
-        self._left = MAX_CHECKS
+        self._remaining_checks = MAX_CHECKS
         self.depth = 0
 
     def problems(self, schema: Any, value: Any, path: Path) -> Iterator[Problem]:
@@ -87,16 +87,16 @@ class _Check:
         if schema is False:
             yield path, f"False schema does not allow {value!r}"
             return
-        for keyword, given in () if schema is True else schema.items():
-            self._left -= 1
-            if self._left < 0:
+        for keyword, argument in () if schema is True else schema.items():
+            self._remaining_checks -= 1
+            if self._remaining_checks < 0:
                 raise CannotEvaluate("its requestContextSchema takes too long to check")
             if keyword in _SIMPLE:
-                message = _SIMPLE[keyword](given, value)
+                message = _SIMPLE[keyword](argument, value)
                 if message:
                     yield path, message
             elif keyword in _NESTED:
-                yield from _NESTED[keyword](self, given, value, path, schema)
+                yield from _NESTED[keyword](self, argument, value, path, schema)
 
     def member(self, schema: Any, value: Any, path: Path) -> Iterator[Problem]:
         """Yield the problems of a member of an object, which the schema `false` refuses."""
@@ -106,45 +106,45 @@ class _Check:
             yield from self.problems(schema, value, path)
 
 
-def _properties(check: _Check, given: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
-    for name, inner in given.items() if isinstance(value, dict) else ():
+def _properties(check: _Check, properties: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
+    for name, inner in properties.items() if isinstance(value, dict) else ():
         if name in value:
             yield from check.member(inner, value[name], (*path, name))
 
 
-def _additional(check: _Check, given: Any, value: Any, path: Path, schema: Any) -> Iterator[Problem]:
-    known = schema.get("properties", {})
+def _additional(check: _Check, subschema: Any, value: Any, path: Path, schema: Any) -> Iterator[Problem]:
+    properties = schema.get("properties", {})
     for name, member in sorted(value.items(), key=itemgetter(0)) if isinstance(value, dict) else ():
-        if name not in known:
-            yield from check.member(given, member, (*path, name))
+        if name not in properties:
+            yield from check.member(subschema, member, (*path, name))
 
 
-def _required(check: _Check, given: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
-    for name in given if isinstance(value, dict) else ():
+def _required(check: _Check, names: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
+    for name in names if isinstance(value, dict) else ():
         if name not in value:
             yield (*path, name), "is required"
 
 
-def _items(check: _Check, given: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
+def _items(check: _Check, subschema: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
     for index, item in enumerate(value) if isinstance(value, list) else ():
-        yield from check.problems(given, item, (*path, index))
+        yield from check.problems(subschema, item, (*path, index))
 
 
-def _all_of(check: _Check, given: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
-    for inner in given:
+def _all_of(check: _Check, subschemas: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
+    for inner in subschemas:
         yield from check.problems(inner, value, path)
 
 
-def _any_of(check: _Check, given: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
-    if all(list(check.problems(inner, value, path)) for inner in given):
+def _any_of(check: _Check, subschemas: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
+    if all(list(check.problems(inner, value, path)) for inner in subschemas):
         yield path, f"{value!r} is not valid under any of the given schemas"
 
 
-def _reference(check: _Check, given: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
+def _reference(check: _Check, reference: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
     check.depth += 1
     if check.depth > MAX_DEPTH:
         raise CannotEvaluate("its requestContextSchema refers to itself")
-    yield from check.problems(_target(check.root, given), value, path)
+    yield from check.problems(_target(check.root, reference), value, path)
     check.depth -= 1
 
 
@@ -159,49 +159,49 @@ _NESTED: Final[Mapping[str, Callable[[_Check, Any, Any, Path, Any], Iterator[Pro
 }
 
 
-def _type(given: Any, value: Any) -> str | None:
-    wanted = [given] if isinstance(given, str) else given
-    if any(_TYPES[name](value) for name in wanted):
+def _type(types: Any, value: Any) -> str | None:
+    names = [types] if isinstance(types, str) else types
+    if any(_TYPES[name](value) for name in names):
         return None
-    return f"{value!r} is not of type {', '.join(map(repr, wanted))}"
+    return f"{value!r} is not of type {', '.join(map(repr, names))}"
 
 
 def _compare(refuses: Callable[[Any, Any], bool], words: str) -> Callable[[Any, Any], str | None]:
-    def compare(given: Any, value: Any) -> str | None:
-        wrong = _is_number(value) and refuses(value, given)
-        return f"{value!r} is {words} of {given!r}" if wrong else None
+    def compare(limit: Any, value: Any) -> str | None:
+        wrong = _is_number(value) and refuses(value, limit)
+        return f"{value!r} is {words} of {limit!r}" if wrong else None
 
     return compare
 
 
 def _at_least(kind: type[Sized], words: str) -> Callable[[Any, Any], str | None]:
-    def at_least(given: Any, value: Any) -> str | None:
-        if not isinstance(value, kind) or len(value) >= given:
+    def at_least(minimum: Any, value: Any) -> str | None:
+        if not isinstance(value, kind) or len(value) >= minimum:
             return None
-        return f"{value!r} {'should be non-empty' if given == 1 else words}"
+        return f"{value!r} {'should be non-empty' if minimum == 1 else words}"
 
     return at_least
 
 
 def _at_most(kind: type[Sized], words: str) -> Callable[[Any, Any], str | None]:
-    def at_most(given: Any, value: Any) -> str | None:
-        if not isinstance(value, kind) or len(value) <= given:
+    def at_most(maximum: Any, value: Any) -> str | None:
+        if not isinstance(value, kind) or len(value) <= maximum:
             return None
-        return f"{value!r} {'is expected to be empty' if given == 0 else words}"
+        return f"{value!r} {'is expected to be empty' if maximum == 0 else words}"
 
     return at_most
 
 
 _SIMPLE: Final[Mapping[str, Callable[[Any, Any], str | None]]] = {
     "type": _type,
-    "enum": lambda given, value: (
-        None if any(same_value(other, value) for other in given) else f"{value!r} is not one of {given!r}"
+    "enum": lambda choices, value: (
+        None if any(same_value(other, value) for other in choices) else f"{value!r} is not one of {choices!r}"
     ),
-    "const": lambda given, value: None if same_value(given, value) else f"{given!r} was expected",
-    "minimum": _compare(lambda value, given: value < given, "less than the minimum"),
-    "maximum": _compare(lambda value, given: value > given, "greater than the maximum"),
-    "exclusiveMinimum": _compare(lambda value, given: value <= given, "less than or equal to the minimum"),
-    "exclusiveMaximum": _compare(lambda value, given: value >= given, "greater than or equal to the maximum"),
+    "const": lambda expected, value: None if same_value(expected, value) else f"{expected!r} was expected",
+    "minimum": _compare(lambda value, limit: value < limit, "less than the minimum"),
+    "maximum": _compare(lambda value, limit: value > limit, "greater than the maximum"),
+    "exclusiveMinimum": _compare(lambda value, limit: value <= limit, "less than or equal to the minimum"),
+    "exclusiveMaximum": _compare(lambda value, limit: value >= limit, "greater than or equal to the maximum"),
     "minLength": _at_least(str, "is too short"),
     "maxLength": _at_most(str, "is too long"),
     "minItems": _at_least(list, "is too short"),
@@ -246,10 +246,10 @@ def _target(root: Any, reference: str) -> Any:
     """Return the referenced schema; raises `CannotEvaluate` unless it is one of the `$defs`."""
     place, _, name = reference.removeprefix("#/").partition("/")
     schemas = root.get(place) if place in {"$defs", "definitions"} else None
-    found = schemas.get(name) if isinstance(schemas, dict) else None
-    if found is None or not reference.startswith("#/") or {"~", "%"} & set(name):
+    subschema = schemas.get(name) if isinstance(schemas, dict) else None
+    if subschema is None or not reference.startswith("#/") or {"~", "%"} & set(name):
         raise CannotEvaluate(f"its requestContextSchema refers to {reference!r}")
-    return found
+    return subschema
 
 
 def _is_text(value: Any) -> bool:

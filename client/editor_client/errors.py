@@ -129,8 +129,8 @@ class Conflict(EditorError):
     @property
     def review_id(self) -> str | None:
         """The open review, for `review_open`."""
-        found = self.details.get("reviewId")
-        return found if isinstance(found, str) else None
+        review_id = self.details.get("reviewId")
+        return review_id if isinstance(review_id, str) else None
 
     def _about(self) -> list[str | None]:
         return [*super()._about(), self.review_id and f"review {self.review_id}"]

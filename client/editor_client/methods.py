@@ -272,17 +272,17 @@ method, iterator = Method, IteratorMethod
 """The decorators of descriptions."""
 
 
-def iterating(listed: Method[P, Page[Entry]]) -> IteratorMethod[P, Entry]:
+def iterating(list_method: Method[P, Page[Entry]]) -> IteratorMethod[P, Entry]:
     """Return the method that yields all entries of a list, made from the one that reads a page of it."""
 
-    @wraps(listed.describe)
+    @wraps(list_method.describe)
     def entries(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Pages[Entry]:
         if "page" in kwargs:
             raise TypeError("all pages are read, so there is no `page` to choose")
-        return Pages(partial(listed.describe, self, *args, **kwargs))
+        return Pages(partial(list_method.describe, self, *args, **kwargs))
 
-    entries.__name__ = listed.describe.__name__.replace("list", "iter", 1)
-    entries.__doc__ = f"Iterate over all entries of `{listed.describe.__name__}`, page by page."
+    entries.__name__ = list_method.describe.__name__.replace("list", "iter", 1)
+    entries.__doc__ = f"Iterate over all entries of `{list_method.describe.__name__}`, page by page."
     return IteratorMethod(entries)
 
 

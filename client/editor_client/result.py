@@ -231,8 +231,8 @@ def thaw(value: Any) -> Any:
 @lru_cache(maxsize=1024)
 def camel(name: str) -> str:
     """Return the JSON name for a Python one; a JSON name is returned unchanged."""
-    first, *others = name.split("_")
-    return first + "".join(word[:1].upper() + word[1:] for word in others)
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def with_json_names(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,8 +240,8 @@ def with_json_names(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     A reason to bypass approvals or evidence becomes an object with the reason.
     """
-    named = {camel(name): value for name, value in fields.items()}
-    return named | bypassing(fields)
+    json_fields = {camel(name): value for name, value in fields.items()}
+    return json_fields | bypassing(fields)
 
 
 class Reasons(TypedDict, total=False):
@@ -253,7 +253,7 @@ class Reasons(TypedDict, total=False):
     """Without the evidence that gates require."""
 
 
-def bypassing(given: Mapping[str, Any] | Reasons) -> dict[str, Any]:
+def bypassing(arguments: Mapping[str, Any] | Reasons) -> dict[str, Any]:
     """Return the body's members for the reasons among some arguments; empty without any."""
-    reasons = {name: given.get(name) for name in Reasons.__annotations__}
+    reasons = {name: arguments.get(name) for name in Reasons.__annotations__}
     return {camel(name): {"reason": reason} for name, reason in reasons.items() if reason is not None}

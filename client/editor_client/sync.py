@@ -74,12 +74,12 @@ class Client(BaseClient[httpx2.Client], Blocking):
         steps = evaluation(function, dataset=dataset, **more)
         step = next(steps)
         while True:
-            done = self.perform(step) if isinstance(step, Call) else step()
+            result = self.perform(step) if isinstance(step, Call) else step()
             try:
-                step = steps.send(done)
+                step = steps.send(result)
             except StopIteration as ended:
-                found: Comparison = ended.value
-                return found
+                comparison: Comparison = ended.value
+                return comparison
 
     def iterate(self, source: Source[T]) -> Iterator[T]:
         """Yield the entries of a list, the events of a run, or those of the log until the client closes."""
@@ -142,7 +142,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
             self._follower.join(SECONDS_TO_END)
         if self._background is not None:
             self._background.shutdown(cancel_futures=True)
-        if self._given is None:
+        if self._custom_http is None:
             self._http.close()
 
     def _start(self) -> None:
@@ -153,7 +153,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
         self._follower: threading.Thread | None = None
         self._background: ThreadPoolExecutor | None = None
         self._connections = self._new_http()
-        if self._given is None:
+        if self._custom_http is None:
             self._deadline.apply_to(self._connections)
         self._process = os.getpid()
 
@@ -174,12 +174,12 @@ class Client(BaseClient[httpx2.Client], Blocking):
         try:
             effect = next(flow)
             while True:
-                done, error = None, None
+                value, error = None, None
                 try:
-                    done = self._do(effect)
+                    value = self._do(effect)
                 except NoAnswer as nothing:
                     error = nothing
-                effect = flow.send(done) if error is None else flow.throw(error)
+                effect = flow.send(value) if error is None else flow.throw(error)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -187,14 +187,14 @@ class Client(BaseClient[httpx2.Client], Blocking):
             flow.close()
 
     def _do(self, effect: Effect) -> Any:
-        done: Any = None
+        value: Any = None
         match effect:
             case Send():
-                done = self._send(effect)
+                value = self._send(effect)
             case Sleep(seconds):
                 self._closing.wait(seconds)
             case DiskWork(function):
-                done = function()
+                value = function()
             case InBackground(flow):
                 self._later(flow)
             case Follow(flow):
@@ -202,31 +202,31 @@ class Client(BaseClient[httpx2.Client], Blocking):
             case WaitFor(future, deadline):
                 wait([future], max(0, deadline - self._clock()))
             case OpenStream():
-                done = self._open_stream(effect)
+                value = self._open_stream(effect)
             case ReadStream():
-                done = self._read_stream(effect)
+                value = self._read_stream(effect)
             case CloseStream(stream):
                 self._close_stream(stream)
-        return done
+        return value
 
     def _send(self, send: Send) -> Answer:
         if not send.while_closing:
             self._refuse_if_closed()
-        sent = self._as_sent(send.request, send.etag)
-        left = send.deadline - self._clock()
+        arguments = self._request_arguments(send.request, send.etag)
+        timeout = send.deadline - self._clock()
         try:
             with self._deadline.at(send.deadline):
-                return to_answer(self._http.request(**sent, timeout=left))
+                return to_answer(self._http.request(**arguments, timeout=timeout))
         except request_errors() as error:
             raise no_answer(error) from error
 
     @contextmanager
     def _open(self, request: Request) -> Iterator[httpx2.Response]:
         """Yield a response before its body is read; raises the error for any status other than success."""
-        sent = self._as_sent(request, accept="text/event-stream")
-        asked = self._http.build_request(**sent, timeout=self._timeout)
+        arguments = self._request_arguments(request, accept="text/event-stream")
+        http_request = self._http.build_request(**arguments, timeout=self._timeout)
         with self._deadline.at(self._clock() + self._timeout):
-            response = self._http.send(asked, stream=True)
+            response = self._http.send(http_request, stream=True)
             if response.status_code != httpx2.codes.OK:
                 response.read()
         with closing(response):
@@ -238,12 +238,12 @@ class Client(BaseClient[httpx2.Client], Blocking):
 
     def _open_stream(self, effect: OpenStream) -> Answer | OpenedStream:
         self._refuse_if_closed()
-        sent = self._as_sent(effect.request, accept="text/event-stream")
-        left = effect.deadline - self._clock()
+        arguments = self._request_arguments(effect.request, accept="text/event-stream")
+        timeout = effect.deadline - self._clock()
         try:
             with self._deadline.at(effect.deadline):
                 response = self._http.send(
-                    self._http.build_request(**sent, timeout=stream_limits(left)), stream=True
+                    self._http.build_request(**arguments, timeout=stream_limits(timeout)), stream=True
                 )
                 if not is_stream(response):
                     with closing(response):

@@ -62,9 +62,9 @@ def not_found() -> Refused:
     return Refused(404, "not_found", "There is nothing here that you can read.")
 
 
-def not_done(what: str) -> Refused:
+def not_done(task: str) -> Refused:
     """Return the refusal for a feature that only a real editor has."""
-    return Refused(501, "not_in_fake_editor", f"FakeEditor does not do {what}; test it with a real editor.")
+    return Refused(501, "not_in_fake_editor", f"FakeEditor does not do {task}; test it with a real editor.")
 
 
 def members(body: Body, *names: str, more: Iterable[str] | None = None) -> list[Any]:
@@ -106,10 +106,10 @@ class Request(NamedTuple):
 
     def page(self, member: str, items: list[Json], size: int = 100) -> Answer:
         page, per_page = int(self.query.pop("page", 0)), int(self.query.pop("perPage", size))
-        shown = items[page * per_page : (page + 1) * per_page]
-        has_more = bool(shown) and (page + 1) * per_page < len(items)
+        rows = items[page * per_page : (page + 1) * per_page]
+        has_more = bool(rows) and (page + 1) * per_page < len(items)
         paging = {"total": len(items), "page": page, "perPage": per_page, "hasMore": has_more}
-        return Answer({member: shown, **paging})
+        return Answer({member: rows, **paging})
 
 
 def now() -> str:
@@ -188,15 +188,15 @@ class Resource:
 
     def record(self, version: Version | None = None) -> Json:
         """Return the record, with the fields of a version; by default the published one, or the latest."""
-        shown, active = version or self.active or self.latest, self.active and self.active.id
+        snapshot, active = version or self.active or self.latest, self.active and self.active.id
         pointers = {"activeVersionId": active, "latestVersionId": self.latest.id}
         state = {"status": "published" if active else "draft", "hasDraft": self.latest is not self.active}
         own = {"workspaceId": self.workspace, "authorId": self.author, "metadata": self.metadata}
         own |= {"visibility": self.visibility} if self.kind.has_visibility else {}
         times = {"createdAt": self.created_at, "updatedAt": self.updated_at}
         favorites = {"isFavorited": False, "favoriteCount": 0}
-        ids = {"id": self.id, "resolvedVersionId": shown.id, **pointers}
-        return {**ids, **own, **state, **times, **favorites, **shown.config}
+        ids = {"id": self.id, "resolvedVersionId": snapshot.id, **pointers}
+        return {**ids, **own, **state, **times, **favorites, **snapshot.config}
 
     def version_record(self, version: Version) -> Json:
         unpublished = "draft" if version is self.latest else "historical"
@@ -204,9 +204,9 @@ class Resource:
         state = {"state": "published" if version is self.active else unpublished, "labels": labels}
         origin = {"source": "database", "readOnly": False, "bypassedBy": None}
         change = {"changedFields": version.changed, "changeMessage": version.message}
-        made = {"authorId": self.author, "createdAt": version.created_at, "versionNumber": version.number}
+        creation = {"authorId": self.author, "createdAt": version.created_at, "versionNumber": version.number}
         identity = {"id": version.id, self.kind.id_member: self.id}
-        return {**identity, **made, **change, **origin, **state, **version.config}
+        return {**identity, **creation, **change, **origin, **state, **version.config}
 
     def label_record(self, name: str, label: Label, kind: str = "custom") -> Json:
         version = {"versionId": label.version.id, "versionNumber": label.version.number}
@@ -331,16 +331,16 @@ class Editor:
             rollout |= {"state": "stopped", "endedAt": now()}
             self.record_rollout("stopped", resource, rollout)
 
-    def record_rollout(self, what: str, resource: Resource, rollout: Json, **detail: Any) -> None:
+    def record_rollout(self, action: str, resource: Resource, rollout: Json, **detail: Any) -> None:
         weights = {arm["name"]: arm["weight"] for arm in rollout["arms"]}
         about = {"rolloutId": rollout["id"], "weights": weights, **detail}
-        self.record(f"rollout.{what}", resource, detail=about)
+        self.record(f"rollout.{action}", resource, detail=about)
 
-    def record(self, what: str, resource: Resource, version: Version | None = None, **about: Any) -> None:
+    def record(self, change: str, resource: Resource, version: Version | None = None, **about: Any) -> None:
         """Record a change in the log; a type without its subject is about the kind of the resource."""
         event: Json = {"previousVersionId": None, "label": None, "detail": {}, **about}
         event |= {"versionId": version and version.id, "versionNumber": version and version.number}
-        event |= {"type": what if "." in what else f"{resource.kind.slug}.{what}", "createdAt": now()}
+        event |= {"type": change if "." in change else f"{resource.kind.slug}.{change}", "createdAt": now()}
         event |= {"actor": {"id": self.username, "via": "api", "keyPrefix": self.key_prefix}}
         event |= {"workspaceId": resource.workspace, "id": new_id(), "position": FIRST + len(self.events) + 1}
         self.events.append({**event, "resource": {"kind": resource.kind.slug, "id": resource.id}})
@@ -477,14 +477,14 @@ def _answer_stored(editor: Editor, request: Request, resource: Resource, rest: l
         case "POST", "versions", version_id, "activate":
             version = resource.version(version_id)
             editor.publish(resource, version, request.body)
-            done = {"success": True, "message": f"Version {version.number} is published."}
-            return Answer({**done, "activeVersionId": version.id, "warnings": []}, etag=resource.etag)
+            result = {"success": True, "message": f"Version {version.number} is published."}
+            return Answer({**result, "activeVersionId": version.id, "warnings": []}, etag=resource.etag)
         case "GET", "labels":
             computed = {"latest": Label(resource.latest, resource.latest.created_at)}
             if resource.active is not None:
                 computed["production"] = Label(resource.active, resource.published_at)
-            labels = [resource.label_record(*named, "computed") for named in computed.items()]
-            labels += [resource.label_record(*named) for named in sorted(resource.labels.items())]
+            labels = [resource.label_record(*item, "computed") for item in computed.items()]
+            labels += [resource.label_record(*item) for item in sorted(resource.labels.items())]
             return Answer({"labels": labels})
         case "PUT", "labels", name:
             return _set_label(editor, request, resource, name)
@@ -586,8 +586,8 @@ def _read_parts(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> J
         versions = map(resource.version, (arm["versionId"] for arm in running["arms"]))
         arms = {version.id: _describe_shown(version, blocks) for version in versions}
         # An arm may refer to blocks that the agent's own version does not.
-        shown = ChainMap(parts["promptBlocks"], *(arm.pop("promptBlocks") for arm in arms.values()))
-        parts |= {"promptBlocks": dict(sorted(shown.items())), "rollout": _rule(running, arms)}
+        all_blocks = ChainMap(parts["promptBlocks"], *(arm.pop("promptBlocks") for arm in arms.values()))
+        parts |= {"promptBlocks": dict(sorted(all_blocks.items())), "rollout": _rule(running, arms)}
     for block_id in [] if drafts else [name for name, block in parts["promptBlocks"].items() if block]:
         block = editor.find(PROMPT_BLOCKS.slug, block_id)
         if (running := editor.running(block)) is not None:
@@ -599,15 +599,15 @@ def _read_parts(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> J
 
 def _describe_shown(version: Version, blocks: Mapping[str, Version | None]) -> Json:
     """Return the blocks that a version of an agent shows, with these versions; None: not published."""
-    config, shown, omitted = version.config, Json(), Json()
+    config, prompt_blocks, omitted = version.config, Json(), Json()
     for block_id in sorted({block_id for _, block_id in referenced_blocks(config)}):
         block = blocks.get(block_id)
-        shown[block_id] = block and {"versionId": block.id, **_text(block)}
+        prompt_blocks[block_id] = block and {"versionId": block.id, **_text(block)}
         if block is None:
             omitted[block_id] = "unpublished" if block_id in blocks else "missing"
     evaluated = {name: config[name] for name in EVALUATED_FIELDS if name in config}
     schema = {"requestContextSchema": config.get("requestContextSchema")}
-    return {"config": evaluated, **schema, "promptBlocks": shown, "omittedBlocks": omitted}
+    return {"config": evaluated, **schema, "promptBlocks": prompt_blocks, "omittedBlocks": omitted}
 
 
 def _text(version: Version) -> Json:
@@ -654,10 +654,10 @@ def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
         arms[f"{kind}s"] = {
             resource["id"]: resource["rollout"] for resource in resources if resource["rollout"]
         }
-        for shown in (resource for resource in resources if resource["shown"]):
-            version_id, arm = shown["versionId"], (shown["rollout"] or {}).get("arm")
-            served[kind, shown["id"]] = (version_id, arm)
-            editor.count(editor.find(kind, shown["id"]), version_id, arm, {"runs": 1})
+        for shown_resource in (resource for resource in resources if resource["shown"]):
+            version_id, arm = shown_resource["versionId"], (shown_resource["rollout"] or {}).get("arm")
+            served[kind, shown_resource["id"]] = (version_id, arm)
+            editor.count(editor.find(kind, shown_resource["id"]), version_id, arm, {"runs": 1})
     unresolved = [warning for warning in agent["warnings"] if warning["code"] == UNRESOLVED]
     step = {"text": text, "finishReason": "stop", "toolCalls": [], "toolResults": [], "usage": NO_TOKENS}
     about = {"runId": run_id, "resolvedVersions": {agent["id"]: agent["resolvedVersionId"]}}
@@ -669,12 +669,12 @@ def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
 def _stream(editor: Editor, request: Request, agent_id: str) -> Answer:
     run = _generate(editor, request, agent_id).content
     message, text = {"messageId": new_id()}, {"id": "text-1"}
-    done = {"finishReason": "stop", "stepResult": {"reason": "stop"}, "usage": NO_TOKENS}
+    finish = {"finishReason": "stop", "stepResult": {"reason": "stop"}, "usage": NO_TOKENS}
     end = {name: run[name] for name in ("usage", "resolvedVersions", "rollouts", "warnings")}
     pieces = [{**text, "text": piece} for piece in re.findall(r"\S+\s*|\s+", run["text"])]
     events: list[tuple[str, Json]] = [("start", message), ("step-start", message), ("text-start", text)]
     events += [("text-delta", piece) for piece in pieces]
-    events += [("text-end", text), ("step-finish", done), ("finish", {**done, **end})]
+    events += [("text-end", text), ("step-finish", finish), ("finish", {**finish, **end})]
     about = {"runId": run["runId"], "from": "AGENT"}
     return Answer([{"type": kind, **about, "payload": payload} for kind, payload in events], is_stream=True)
 
@@ -714,8 +714,8 @@ def _start_rollout(editor: Editor, request: Request) -> Answer:
         raise Invalid.field(f"arms.{unknown[0]}.versionId", "is not a version of this resource")
     for arm in arms:
         editor.require_published_blocks(versions[arm.version_id].config)
-    shown = [{"name": arm.name, "versionId": arm.version_id, "weight": arm.weight} for arm in arms]
-    rollout = {"id": new_id(), "seed": new_id(), "bucketBy": path, "arms": shown, "state": "running"}
+    arm_members = [{"name": arm.name, "versionId": arm.version_id, "weight": arm.weight} for arm in arms]
+    rollout = {"id": new_id(), "seed": new_id(), "bucketBy": path, "arms": arm_members, "state": "running"}
     rollout |= {"resource": dict(reference), "workspaceId": resource.workspace}
     rollout |= {"startedBy": editor.username, "startedAt": now(), "endedAt": None, "reason": None}
     editor.rollouts.insert(0, (resource, rollout))
@@ -860,8 +860,8 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             raise Invalid.field("body", "must be a JSON object")
         self._editor.key_prefix = key[:11]
         query, if_match = dict(parse_qsl(raw_query, keep_blank_values=True)), request.headers.get("If-Match")
-        asked = Request(request.method, tuple(map(unquote, segments)), query, body, if_match)
-        answer = answer_request(self._editor, asked)
-        for name in asked.query.keys() - {PARAMETER}:
+        api_request = Request(request.method, tuple(map(unquote, segments)), query, body, if_match)
+        answer = answer_request(self._editor, api_request)
+        for name in api_request.query.keys() - {PARAMETER}:
             raise not_done(f"the parameter {name!r} of {request.method} {path}")
         return answer

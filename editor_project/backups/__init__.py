@@ -44,8 +44,8 @@ def restore(file: Path) -> Manifest:
         replaced = {
             replace for migration in loader.disk_migrations.values() for replace in migration.replaces
         }
-        known = {f"{app}.{name}" for app, name in {*loader.disk_migrations, *replaced}}
-        unknown = set(manifest.migrations) - known
+        own_migrations = {f"{app}.{name}" for app, name in {*loader.disk_migrations, *replaced}}
+        unknown = set(manifest.migrations) - own_migrations
         if unknown:
             raise Unusable(
                 f"{file} was made by release {manifest.version}, with migrations that {__version__} lacks "
@@ -62,9 +62,9 @@ def _programs() -> ModuleType:
 
 def _applied_migrations() -> list[str]:
     try:
-        found = MigrationLoader(connection).applied_migrations
+        migrations = MigrationLoader(connection).applied_migrations
     except Error as error:
         raise Unusable(f"The database does not answer: {error}.") from error
-    if not any(app == "versioning" for app, _ in found):
+    if not any(app == "versioning" for app, _ in migrations):
         raise Unusable("The database has no editor: run manage.py migrate, or check DATABASE_URL.")
-    return sorted(f"{app}.{name}" for app, name in found)
+    return sorted(f"{app}.{name}" for app, name in migrations)

@@ -51,13 +51,13 @@ class Manifest:
 def folder_beside(file: Path) -> Iterator[Path]:
     """Yield a private folder on the same disk as a file; remove it at the end."""
     try:
-        made = tempfile.mkdtemp(prefix=f".{file.name}-", dir=file.absolute().parent)
+        path = tempfile.mkdtemp(prefix=f".{file.name}-", dir=file.absolute().parent)
     except OSError as error:
         raise Unusable(f"{file}: {error.strerror}.") from error
     try:
-        yield Path(made)
+        yield Path(path)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def write(file: Path, database: Path, manifest: Manifest) -> Manifest:
@@ -66,8 +66,8 @@ def write(file: Path, database: Path, manifest: Manifest) -> Manifest:
     Only the owner may read it. Raises `Unusable` if there is such a file already: it may be the only one.
     """
     with folder_beside(file) as folder:
-        made = folder / "made"
-        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as output:
+        temporary_file = folder / "made"
+        with os.fdopen(os.open(temporary_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as output:
             with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 archive.write(database, _DATABASE)
                 manifest = Manifest(**{**asdict(manifest), "digest": _digest(database)})
@@ -75,13 +75,13 @@ def write(file: Path, database: Path, manifest: Manifest) -> Manifest:
             output.flush()
             os.fsync(output.fileno())
         try:
-            os.link(made, file)
+            os.link(temporary_file, file)
         except FileExistsError:
             raise Unusable(f"{file} exists already: a back-up is never overwritten.") from None
         except OSError:  # a file system without links
             if file.exists():
                 raise Unusable(f"{file} exists already: a back-up is never overwritten.") from None
-            made.rename(file)
+            temporary_file.rename(file)
     return manifest
 
 
@@ -90,11 +90,11 @@ def read(file: Path, into: Path) -> Manifest:
     try:
         with zipfile.ZipFile(file) as archive:
             text = archive.read(_MANIFEST)
-            found = json.loads(text)
-            known = {field.name for field in fields(Manifest)}
-            if not isinstance(found, dict) or found.get("format") != FORMAT or not known <= found.keys():
+            values = json.loads(text)
+            names = {field.name for field in fields(Manifest)}
+            if not isinstance(values, dict) or values.get("format") != FORMAT or not names <= values.keys():
                 raise Unusable(f"{file} is not a back-up that this release can read.")
-            manifest = Manifest(**{name: found[name] for name in known})
+            manifest = Manifest(**{name: values[name] for name in names})
             with archive.open(_DATABASE) as packed, into.open("xb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, _PIECE)
     except FileNotFoundError:

@@ -76,8 +76,8 @@ def load(_settings: dict[str, Any], dumped: Path) -> None:
     parts = {name: dumped.with_name(name) for name in ("first.sql", "tables.sql", "last.sql")}
     _run("pg_restore", "--no-owner", "--no-privileges", f"--file={parts['tables.sql']}", str(dumped))
     with psycopg.connect(_address(with_password=True)) as database:
-        known = frozenset(name for (name,) in database.execute("SELECT name FROM pg_settings"))
-    leave_out_settings(parts["tables.sql"], known=known)
+        setting_names = frozenset(name for (name,) in database.execute("SELECT name FROM pg_settings"))
+    leave_out_settings(parts["tables.sql"], known=setting_names)
     parts["first.sql"].write_text(_EMPTY)
     parts["last.sql"].write_text(_NEW_EPOCH.format(epoch=new_epoch()))
     files = [f"--file={file}" for file in parts.values()]
@@ -92,8 +92,8 @@ def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
     """
     with file.open("r+b") as dump:
         while (line := dump.readline()) and not line.startswith(_FIRST_STATEMENT):
-            found = _SET.match(line)
-            if found and found[1].decode() not in known:
+            match = _SET.match(line)
+            if match and match[1].decode() not in known:
                 after = dump.tell()
                 dump.seek(after - len(line))
                 dump.write(b"-- ")  # the same length as SET
@@ -103,11 +103,11 @@ def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
 def _check() -> None:
     deadline = time.monotonic() + _ENDING
     with psycopg.connect(_address(with_password=True)) as database:
-        while (others := database.execute(_OTHERS).fetchall()[0][0]) and time.monotonic() < deadline:
+        while (count := database.execute(_OTHERS).fetchall()[0][0]) and time.monotonic() < deadline:
             time.sleep(0.1)
             database.rollback()
-        if others:
-            raise Unusable(f"The database is in use by {others} connections: stop the service first.")
+        if count:
+            raise Unusable(f"The database is in use by {count} connections: stop the service first.")
         tables = {name for (name,) in database.execute(_TABLES)}
     if tables and "versioning_agent" not in tables:
         raise Unusable("The database belongs to another program and was not changed.")
@@ -115,23 +115,23 @@ def _check() -> None:
 
 def _address(*, with_password: bool) -> str:
     left_out = NOT_OF_LIBPQ if with_password else NOT_OF_LIBPQ | {"password"}
-    given = connection.get_connection_params()
-    return make_conninfo(**{name: value for name, value in given.items() if name not in left_out})
+    params = connection.get_connection_params()
+    return make_conninfo(**{name: value for name, value in params.items() if name not in left_out})
 
 
 def _run(program: str, *arguments: str) -> None:
     """Run a program of PostgreSQL; `{}` is the address, without the password, which would be visible."""
-    given = [argument.replace("{}", _address(with_password=False)) for argument in arguments]
+    command_arguments = [argument.replace("{}", _address(with_password=False)) for argument in arguments]
     password = connection.get_connection_params().get("password")
     environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
     try:
-        done = subprocess.run(  # noqa: S603  a program of PostgreSQL, with files of our own
-            [program, *given], env=environment, capture_output=True, text=True, check=False
+        result = subprocess.run(  # noqa: S603  a program of PostgreSQL, with files of our own
+            [program, *command_arguments], env=environment, capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
         raise Unusable(f"{program} is missing; on Debian: apt-get install postgresql-client.") from None
-    if done.returncode:
-        raise Unusable(f"{program} failed: {done.stderr.strip()}")
+    if result.returncode:
+        raise Unusable(f"{program} failed: {result.stderr.strip()}")
 
 
 def end_all_sessions() -> int:
@@ -145,7 +145,7 @@ def revoke_keys(created_before: datetime.datetime) -> int:
     """Revoke the older keys, with entries in the log, and return their number."""
     keys = ApiKey.objects.filter(created_at__lt=created_before, revoked_at=None)
     with events.transaction():
-        found = list(keys.select_related("owner").select_for_update(of=("self",)))
-        for key in found:
+        locked_keys = list(keys.select_related("owner").select_for_update(of=("self",)))
+        for key in locked_keys:
             key.revoke(by=COMMAND)
-    return len(found)
+    return len(locked_keys)

@@ -42,8 +42,8 @@ def load(settings: dict[str, Any], dumped: Path) -> None:
 
 def _check(copy: sqlite3.Connection) -> None:
     try:
-        found = copy.execute("PRAGMA integrity_check").fetchall()
-        faults = [row[0] for row in found if row != ("ok",)]
+        rows = copy.execute("PRAGMA integrity_check").fetchall()
+        faults = [row[0] for row in rows if row != ("ok",)]
         faults += [f"a row of {row[0]} refers to nothing" for row in copy.execute("PRAGMA foreign_key_check")]
     except sqlite3.DatabaseError as error:
         faults = [str(error)]

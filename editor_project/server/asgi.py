@@ -71,15 +71,15 @@ async def _run(application: Application, scope: Scope, body: bytes, receive: Rec
     except RunsFull:
         await application({**scope, REFUSAL: Refusal.RUNS_FULL}, _replay_body(body, _never), send)
         return
-    gone = asyncio.ensure_future(wait_for_disconnect(receive))
+    disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
     try:
-        first: set[asyncio.Future[Any]] = {gone, asyncio.wrap_future(place.turn)}
+        first: set[asyncio.Future[Any]] = {disconnect, asyncio.wrap_future(place.turn)}
         await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-        if not gone.done():
-            then = _replay_body(body, partial(asyncio.shield, gone))
+        if not disconnect.done():
+            then = _replay_body(body, partial(asyncio.shield, disconnect))
             await application({**scope, ADMITTED: True}, then, send)
     finally:
-        gone.cancel()
+        disconnect.cancel()
         place.leave()
 
 

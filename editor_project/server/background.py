@@ -55,12 +55,12 @@ class BackgroundWorker:
         """Wait for the end of the process, and start another one unless it was asked to stop."""
         pause = 1.0
         while True:
-            begun = time.monotonic()
+            started_at = time.monotonic()
             self._process.join()
             if self._stopping.is_set():
                 return
             logger.error("the worker exited with %s and is restarted", self._process.exitcode)
-            pause = 1.0 if time.monotonic() - begun > _STEADY_AFTER else min(2 * pause, LONGEST_PAUSE)
+            pause = 1.0 if time.monotonic() - started_at > _STEADY_AFTER else min(2 * pause, LONGEST_PAUSE)
             if self._stopping.wait(pause):
                 return
             self._process = _start_process()

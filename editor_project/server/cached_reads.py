@@ -41,10 +41,10 @@ class Read(NamedTuple):
 
     watcher: Any
     scope: dict[str, Any]
-    asked: Asked
+    request: Asked
     key: TimedKey
     request_id: str
-    begun: float
+    started_at: float
     trace: dict[str, str]
     """The caller's headers for distributed tracing."""
 
@@ -74,19 +74,19 @@ class CachedReads:
 
         Another thread may answer it, soon.
         """
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         if scope["method"] != "GET" or not self._is_on:
             return False
-        read = self._read(watcher, scope, begun)
+        read = self._read(watcher, scope, started_at)
         if read is None:
             return False
-        found = cached_answers.cache_entry(self._cache, read.asked, read.key)
-        if found is None:
+        entry = cached_answers.cache_entry(self._cache, read.request, read.key)
+        if entry is None:
             return self._make(read)
-        if found.content is None:
+        if entry.content is None:
             return False
         with self._lock:
-            self._waiting.append((read, found))
+            self._waiting.append((read, entry))
             if self._is_answering:
                 return True
             self._is_answering = True
@@ -95,7 +95,7 @@ class CachedReads:
         self._answer_all()
         return True
 
-    def _read(self, watcher: Any, scope: dict[str, Any], begun: float) -> Read | None:
+    def _read(self, watcher: Any, scope: dict[str, Any], started_at: float) -> Read | None:
         headers = dict(scope["headers"])
         authorization = headers.get(b"authorization")
         # A repeated header, or a body, takes the ordinary path.
@@ -110,7 +110,7 @@ class CachedReads:
                 return None
             path = unquote_to_bytes(path)
         asked_headers = map(headers.get, self._headers)
-        asked = Asked.of(scope["scheme"].encode(), b"", scope["query_string"], asked_headers, path)
+        request = Asked.of(scope["scheme"].encode(), b"", scope["query_string"], asked_headers, path)
         request_id = request_id_for(headers.get(b"x-request-id", b"").decode("latin-1"))
         trace = {}
         if telemetry.is_traced():
@@ -119,22 +119,22 @@ class CachedReads:
                 for name in TRACE_HEADERS
                 if (header := name.encode()) in headers
             }
-        return Read(watcher, scope, asked, key, request_id, begun, trace)
+        return Read(watcher, scope, request, key, request_id, started_at, trace)
 
     def _answer_all(self) -> None:
         """Answer the waiting requests, until there are none."""
-        left: list[Read] = []
+        unanswered: list[Read] = []
         while True:
             with self._lock:
                 waiting, self._waiting = self._waiting, []
                 self._is_answering = bool(waiting)
             if not waiting:  # the next thread answers
                 break
-            self._hand_on(left)
-            left = self._answer(waiting)
-            self._hand_on(left[1:])
-            left = left[:1]
-        for read in left:  # this thread has nothing else to do
+            self._hand_on(unanswered)
+            unanswered = self._answer(waiting)
+            self._hand_on(unanswered[1:])
+            unanswered = unanswered[:1]
+        for read in unanswered:  # this thread has nothing else to do
             self._answer_anew(read)
 
     def _answer(self, waiting: Sequence[Waiting]) -> list[Read]:
@@ -144,7 +144,7 @@ class CachedReads:
             # A file read after all of these have arrived is current for each of them.
             fingerprint = cache(self._cache.fingerprint)
             responses = [
-                found.response(self._cache, now, fingerprint) if now else None for _, found in waiting
+                entry.response(self._cache, now, fingerprint) if now else None for _, entry in waiting
             ]
             answers = [
                 (read, response)
@@ -175,9 +175,9 @@ class CachedReads:
         structlog.contextvars.bind_contextvars(requestId=read.request_id)
         try:
             now = _now()
-            response = cached_answers.render(self._cache, read.asked, read.key, now) if now else None
+            response = cached_answers.render(self._cache, read.request, read.key, now) if now else None
             if response is None and now is not None:
-                read.scope[cached_answers.UNANSWERED] = (read.asked, now)
+                read.scope[cached_answers.UNANSWERED] = (read.request, now)
             if response is not None:
                 _log([(read, response)])
                 telemetry.count("editor_answer_cache_total", result="made")
@@ -209,21 +209,23 @@ def _log(answers: Sequence[tuple[Read, CachedResponse]]) -> None:
     now = time.perf_counter()
     log_requests(
         [
-            RequestLine(read.request_id, "GET", found.path, found.status, (now - read.begun) * 1000)
-            for read, found in answers
+            RequestLine(
+                read.request_id, "GET", response.path, response.status, (now - read.started_at) * 1000
+            )
+            for read, response in answers
         ]
     )
     if telemetry.is_traced():
-        for read, found in answers:
-            telemetry.report_answer("GET", found.path, found.status, now - read.begun, read.trace)
+        for read, response in answers:
+            telemetry.report_answer("GET", response.path, response.status, now - read.started_at, read.trace)
 
 
-def _send(read: Read, found: CachedResponse) -> None:
-    headers = [*found.headers, (_REQUEST_ID, read.request_id.encode())]
+def _send(read: Read, response: CachedResponse) -> None:
+    headers = [*response.headers, (_REQUEST_ID, read.request_id.encode())]
     try:
         proto = read.watcher.proto
-        proto.send({"type": "http.response.start", "status": found.status, "headers": headers})
-        proto.send({"type": "http.response.body", "body": found.content})
+        proto.send({"type": "http.response.start", "status": response.status, "headers": headers})
+        proto.send({"type": "http.response.body", "body": response.content})
     except BaseException:
         logger.exception("a cached answer could not be sent")
         read.watcher.done()

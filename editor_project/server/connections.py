@@ -31,9 +31,9 @@ def possible(most: int = CONNECTIONS) -> int:
     The initial limit is often 1 024, which one silent client can use up.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = most + _OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    required_files = most + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < required_files:
+        soft = required_files if hard == resource.RLIM_INFINITY else min(required_files, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return most if soft == resource.RLIM_INFINITY else max(min(most, soft - _OTHER_FILES), 64)
 
@@ -46,8 +46,8 @@ def that_ends(sockets: Any) -> Any:
     """
     if not hasattr(socket, "TCP_USER_TIMEOUT"):
         return sockets
-    (to_be_made, made), other = sockets
-    listening = made or to_be_made.build()
-    with socket.socket(fileno=socket.dup(listening.get_fd())) as same:
-        same.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, IDLE_SECONDS * 1000)
+    (to_be_made, existing), other = sockets
+    listening = existing or to_be_made.build()
+    with socket.socket(fileno=socket.dup(listening.get_fd())) as duplicate:
+        duplicate.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, IDLE_SECONDS * 1000)
     return (None, listening), other

@@ -128,18 +128,18 @@ class _Database:
         yield gauge(
             "editor_log_age_seconds", "The age of its newest entry.", seconds_since(events.newest_at())
         )
-        beat = WorkerHeartbeat.objects.order_by("-seen_at").values_list("seen_at", flat=True).first()
-        if beat is not None:
+        last_seen = WorkerHeartbeat.objects.order_by("-seen_at").values_list("seen_at", flat=True).first()
+        if last_seen is not None:
             yield gauge(
                 "editor_worker_heartbeat_age_seconds",
                 "The time since a worker was last seen.",
-                seconds_since(beat),
+                seconds_since(last_seen),
             )
-        if replica.is_configured() and (found := replica.state()).position is not None:
+        if replica.is_configured() and (replica_state := replica.state()).position is not None:
             yield gauge(
                 "editor_replica_lag_seconds",
                 "The age of the oldest entry of the log that the replica lacks.",
-                found.seconds_behind,
+                replica_state.seconds_behind,
             )
         work = GaugeMetricFamily("editor_due_work", "Pending work.", labels=("kind", "state"))
         oldest = GaugeMetricFamily(

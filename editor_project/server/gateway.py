@@ -46,7 +46,7 @@ from versioning.api.request_log import request_id_for
 logger = logging.getLogger(__name__)
 
 Environ = dict[str, Any]
-Gone = asyncio.Task[Any] | Future[Any]
+Disconnect = asyncio.Task[Any] | Future[Any]
 """Done when a client has disconnected."""
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
@@ -155,25 +155,25 @@ class Gateway:
             environ[REFUSAL] = Refusal.RUNS_FULL
             await asyncio.wrap_future(self._threads.submit(self._answer, environ, proto))
             return
-        gone = self._loop.create_task(wait_for_disconnect(proto.receive))
+        disconnect = self._loop.create_task(wait_for_disconnect(proto.receive))
         try:
-            first: set[asyncio.Future[Any]] = {gone, asyncio.wrap_future(place.turn)}
+            first: set[asyncio.Future[Any]] = {disconnect, asyncio.wrap_future(place.turn)}
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-            if not gone.done():
+            if not disconnect.done():
                 environ[ADMITTED] = True
-                await asyncio.wrap_future(self._run_threads.submit(self._answer, environ, proto, gone))
+                await asyncio.wrap_future(self._run_threads.submit(self._answer, environ, proto, disconnect))
         finally:
-            gone.cancel()
+            disconnect.cancel()
             place.leave()
 
-    def _answer(self, environ: Environ, proto: Any, gone: Gone | None = None) -> None:
+    def _answer(self, environ: Environ, proto: Any, disconnect: Disconnect | None = None) -> None:
         """Run the application in this thread and send its response.
 
         For a run, `gone` is set when its client has disconnected; this thread also sends its stream.
         """
         head: list[tuple[str, list[tuple[str, str]]]] = []
         try:
-            parts = self._application(environ, lambda *given: head.append(given[:2]))
+            parts = self._application(environ, lambda *args: head.append(args[:2]))
             status, headers = head[-1]
             start = {"type": "http.response.start", "status": int(status[:3]), "headers": _as_bytes(headers)}
             if getattr(parts, "streaming", False) and dict(headers).get("Content-Type") == EVENT_STREAM:
@@ -181,10 +181,10 @@ class Gateway:
                 if getattr(parts, "is_async", False):
                     self._soon(self._push(proto, parts))
                     return
-                if gone is None:
+                if disconnect is None:
                     self._threads.submit(self._stream, proto, parts)
                 else:
-                    self._send_parts(proto, parts, gone)
+                    self._send_parts(proto, parts, disconnect)
                 return
             try:
                 body = b"".join(parts)
@@ -203,17 +203,17 @@ class Gateway:
         proto.send({"type": "http.response.body", "body": body})
 
     def _stream(self, proto: Any, parts: Iterable[bytes]) -> None:
-        gone = asyncio.run_coroutine_threadsafe(wait_for_disconnect(proto.receive), self._loop)
+        disconnect = asyncio.run_coroutine_threadsafe(wait_for_disconnect(proto.receive), self._loop)
         try:
-            self._send_parts(proto, parts, gone)
+            self._send_parts(proto, parts, disconnect)
         finally:
-            gone.cancel()
+            disconnect.cancel()
 
-    def _send_parts(self, proto: Any, parts: Iterable[bytes], gone: Gone) -> None:
+    def _send_parts(self, proto: Any, parts: Iterable[bytes], disconnect: Disconnect) -> None:
         """Send the parts one after another, until there are no more or the client has disconnected."""
         try:
             for part in parts:
-                if gone.done():
+                if disconnect.done():
                     return
                 message = {"type": "http.response.body", "body": part, "more_body": True}
                 asyncio.run_coroutine_threadsafe(_finish(proto.send(message)), self._loop).result()
@@ -231,13 +231,13 @@ class Gateway:
 
     async def _push(self, proto: Any, parts: Any) -> None:
         """Send the parts of an asynchronous stream, in the event loop, until the client has disconnected."""
-        gone = self._loop.create_task(wait_for_disconnect(proto.receive))
+        disconnect = self._loop.create_task(wait_for_disconnect(proto.receive))
         if task := asyncio.current_task():
-            gone.add_done_callback(lambda _: task.cancel())
+            disconnect.add_done_callback(lambda _: task.cancel())
             self._pushing.add(task)
             task.add_done_callback(self._pushing.discard)
         if self._ending:
-            gone.cancel()
+            disconnect.cancel()
         try:
             async for part in parts:
                 async with asyncio.timeout(IDLE_SECONDS):
@@ -247,7 +247,7 @@ class Gateway:
         except Exception:
             logger.exception("a stream broke off")
         finally:
-            gone.cancel()
+            disconnect.cancel()
             _close(parts)
             proto.send({"type": "http.response.body", "body": b""})
 

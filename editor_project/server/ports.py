@@ -20,10 +20,10 @@ def parse(bind: str) -> tuple[str, int]:
     if not host or not (port.isascii() and port.isdigit()) or int(port) > _HIGHEST:
         raise Unusable(f"--bind must look like 127.0.0.1:8000, not {bind!r}")
     try:
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise Unusable(f"--bind: no address is known for {host}") from None
-    address = found[0][4]
+    address = addresses[0][4]
     return str(address[0]), int(address[1])
 
 
@@ -35,20 +35,20 @@ def claim(address: str, port: int) -> socket.socket:
     afterwards. Raises `Unusable`.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    held = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         # Connections of a service that has just ended do not matter, a listening one does.
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind((address, port))
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
         if sys.platform == "linux":
-            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         else:  # elsewhere a bound port cannot be shared, and granian's workers share one socket
-            held.close()
+            listener.close()
     except OSError as error:
-        held.close()
+        listener.close()
         raise Unusable(_sentence(error, address, port)) from error
-    return held
+    return listener
 
 
 def _sentence(error: OSError, address: str, port: int) -> str:

@@ -37,10 +37,10 @@ def run(
     """
     try:
         address, port = ports.parse(bind)
-        held = ports.claim(address, port)
+        listener = ports.claim(address, port)
     except ports.Unusable as error:
         raise CommandError(str(error)) from error
-    with held:
+    with listener:
         _check_database()
         close_connections()
         os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")

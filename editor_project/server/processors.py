@@ -55,9 +55,9 @@ class Processors:
             return cls([])
         before = busy()
         time.sleep(LOOK)
-        worked = shares(before, busy(), LOOK)
+        loads = shares(before, busy(), LOOK)
         # Equally busy ones are in random order, so that several services seldom begin with the same one.
-        return cls(sorted(allowed, key=lambda one: (worked.get(one, 0), random.random())))  # noqa: S311
+        return cls(sorted(allowed, key=lambda cpu: (loads.get(cpu, 0), random.random())))  # noqa: S311
 
     def take(self, worker: int, workers: int) -> None:
         """Bind this process, the worker with this number (from 1), to a processor.
@@ -74,13 +74,13 @@ class Processors:
         seconds = time.monotonic() - self._since
         if self._chosen is None or seconds < PERIOD:
             return
-        others = {
+        loads = {
             cpu: share for cpu, share in shares(self._busy, busy(), seconds).items() if cpu in self.order
         }
         own = (time.process_time() - self._own) / seconds
         self._note()
-        if self._chosen in others:
-            target = better({**others, self._chosen: others[self._chosen] - own}, self._chosen)
+        if self._chosen in loads:
+            target = better({**loads, self._chosen: loads[self._chosen] - own}, self._chosen)
             if target is not None and random.random() < READINESS:  # noqa: S311
                 self._keep_to(target)
 
@@ -100,10 +100,10 @@ class Processors:
         self._since, self._busy, self._own = time.monotonic(), busy(), time.process_time()
 
 
-def better(others: Mapping[int, float], chosen: int) -> int | None:
-    """Return the processor to move to, None to stay; `others` is each one's load by other processes."""
-    target = min(others, key=lambda one: others[one])
-    if others[chosen] < CROWDED or others[target] > others[chosen] - BETTER:
+def better(loads: Mapping[int, float], chosen: int) -> int | None:
+    """Return the processor to move to, None to stay; `loads` is each one's load by other processes."""
+    target = min(loads, key=lambda cpu: loads[cpu])
+    if loads[chosen] < CROWDED or loads[target] > loads[chosen] - BETTER:
         return None
     return target
 

@@ -38,8 +38,8 @@ class HandOver(CallbackScheduler):
     def __new__(cls, loop: asyncio.AbstractEventLoop, _take: Callable[[Any], None]) -> Self:
         """Skip the parts that are needed only for tasks."""
         compiled: Any = super()
-        made: Self = compiled.__new__(cls, loop, None, None, None, None)
-        return made
+        instance: Self = compiled.__new__(cls, loop, None, None, None, None)
+        return instance
 
     def __init__(self, _loop: asyncio.AbstractEventLoop, take: Callable[[Any], None]) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ def work(
 
     gateways: list[Gateway] = []
 
-    def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:
+    def hand_over(loop: asyncio.AbstractEventLoop, *_args: Any, **_options: Any) -> HandOver:
         metrics.enable()
         traces.enable()
         gateway = Gateway(served.application(), loop, served.threads, served.streams)
@@ -101,9 +101,9 @@ def work(
     # The two differences.
     mp._new_cbscheduler = hand_over  # type: ignore[attr-defined]  # noqa: SLF001
     _signals.set_loop_signals = signals
-    name, application, sockets, *others = arguments
+    name, application, sockets, *rest = arguments
     spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  granian's own start
-    spawn(worker, name, application, connections.that_ends(sockets), *others)
+    spawn(worker, name, application, connections.that_ends(sockets), *rest)
     traces.flush()
 
 

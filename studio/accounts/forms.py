@@ -100,12 +100,12 @@ def list_subjects(request: HttpRequest, name: str) -> list[str]:
 def _known_browser(request: HttpRequest, account_subject: str) -> str | None:
     """Return the subject for the browser if it has signed in to this account before."""
     try:
-        known, browser = signing.loads(
+        known_subject, browser = signing.loads(
             request.COOKIES.get(BROWSER_COOKIE, ""), salt=_SALT, max_age=_COOKIE_AGE
         )
     except (signing.BadSignature, ValueError, TypeError):
         return None
-    return subject("browser", f"{known} {browser}") if known == account_subject else None
+    return subject("browser", f"{known_subject} {browser}") if known_subject == account_subject else None
 
 
 def _account_subject(name: str) -> str:
@@ -177,11 +177,11 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
         if name is None or not self.cleaned_data.get("password"):
             return self.cleaned_data
         # Text that is not an account's name may be a password typed into the wrong field.
-        known = "unknown" if account(name) is None else get_user_model().normalize_username(name)
-        about = {"account": known, "address": client_address(self.request) or "unknown"}
-        own, *others = list_subjects(self.request, name)
+        account_name = "unknown" if account(name) is None else get_user_model().normalize_username(name)
+        about = {"account": account_name, "address": client_address(self.request) or "unknown"}
+        own, *other_subjects = list_subjects(self.request, name)
         try:
-            attempt = SignInAttempts.objects.begin([own, *others])
+            attempt = SignInAttempts.objects.begin([own, *other_subjects])
         except TooManyAttempts as error:
             extra = {**about, "wait_seconds": error.seconds}
             logger.warning("a password was not checked after too many wrong ones", extra=extra)

@@ -100,8 +100,8 @@ class AcceptPage(View):
 
     def _make_account(self, invitation: Invitation) -> HttpResponse:
         form = NewPasswordForm(unsaved_account(invitation.username), self.request.POST)
-        taken = account(invitation.username) is not None
-        if taken or not sign_in.takes_passwords() or not form.is_valid():
+        is_taken = account(invitation.username) is not None
+        if is_taken or not sign_in.takes_passwords() or not form.is_valid():
             return self._show(invitation, form, status=400)
         password = form.cleaned_data["new_password1"]
         try:
@@ -182,8 +182,8 @@ class LoginPage(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         ways = [] if self.for_superusers else sign_in.ways(self._next)
         forgotten = sign_in.forgotten_password() if self._takes_passwords else ""
-        shown = {"takes_passwords": self._takes_passwords, "ways": ways, "forgotten_password": forgotten}
-        return super().get_context_data(**shown, **kwargs)
+        context = {"takes_passwords": self._takes_passwords, "ways": ways, "forgotten_password": forgotten}
+        return super().get_context_data(**context, **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Sign in, or show the form again; if passwords are not accepted, show the other ways."""
@@ -199,8 +199,8 @@ class LoginPage(LoginView):
 
     @property
     def _next(self) -> str:
-        asked = self.request.POST.get(REDIRECT_FIELD_NAME) or self.request.GET.get(REDIRECT_FIELD_NAME, "")
-        return asked or reverse("studio:index")
+        next_url = self.request.POST.get(REDIRECT_FIELD_NAME) or self.request.GET.get(REDIRECT_FIELD_NAME, "")
+        return next_url or reverse("studio:index")
 
 
 _FIELDS: Final = {
@@ -260,11 +260,11 @@ def _check_readable(name: str) -> None:
 @lru_cache
 def _reserved_names() -> frozenset[str]:
     """Return the studio's words for the reader and the application, in each of its languages."""
-    found: set[str] = set()
+    names: set[str] = set()
     for language in LANGUAGES:
         with translation.override(language):
-            found |= reserved_names()
-    return frozenset(found)
+            names |= reserved_names()
+    return frozenset(names)
 
 
 class NamePage(FormPage):

@@ -53,12 +53,12 @@ def lines_of(
     `of_one` omits the resource, because the page is about only one. `as_you` marks the caller's own changes
     in another window.
     """
-    found = _Found(events, caller)
+    lookups = _Lookups(events, caller)
     names = Names(
-        versions=found.versions,
-        resources=found.resources,
-        subjects=found.subjects,
-        named=found.named,
+        versions=lookups.versions,
+        resources=lookups.resources,
+        subjects=lookups.subjects,
+        named=lookups.named,
         of_one=of_one,
     )
     prefixes = {
@@ -79,16 +79,16 @@ def lines_of(
             EventLine(
                 event=event,
                 sentence=describe_event(event, names, who),
-                comparison=found.comparison(event),
+                comparison=lookups.comparison(event),
                 key_prefix=prefixes.get(event, ""),
                 key_name=key_names.get(prefixes.get(event, ""), ""),
-                together=found.named.get((event.position, event.ordinal)) if event.resource_id else None,
+                together=lookups.named.get((event.position, event.ordinal)) if event.resource_id else None,
             )
         )
     return lines
 
 
-class _Found:
+class _Lookups:
     """The resources and versions of the events, as far as they exist and the caller may read them."""
 
     def __init__(self, events: Sequence[Event], caller: Caller) -> None:
@@ -99,9 +99,9 @@ class _Found:
         self.numbers: dict[str, int] = {}
         self.ids: dict[tuple[str, str, int], str] = {}
         for kind in KINDS:
-            some = [event for event in events if event.resource_kind == kind.slug]
-            if some:
-                self._look_up(kind, some)
+            events_of_kind = [event for event in events if event.resource_kind == kind.slug]
+            if events_of_kind:
+                self._look_up(kind, events_of_kind)
         self.resources = {
             (event.resource_kind, event.resource_id, event.resource_uuid): self._resource(event)
             for event in events
@@ -195,8 +195,8 @@ def _is_save(event: Event) -> bool:
 
 
 def _version_ids(event: Event) -> Iterator[str]:
-    named = (event.version_id, event.previous_version_id, event.detail.get("restoredFrom"))
-    yield from (version_id for version_id in named if version_id)
+    version_ids = (event.version_id, event.previous_version_id, event.detail.get("restoredFrom"))
+    yield from (version_id for version_id in version_ids if version_id)
 
 
 def _is_uuid(text: str) -> bool:

@@ -40,8 +40,8 @@ SHOWN: Final = 50
 
 def unread(request: HttpRequest) -> int:
     """Return the number of events new to the person, at most one more than the bell shows; one query."""
-    seen = preferences_of(request).seen_position
-    return notifications.unread(caller_of(request), get_editor().code, after=seen, limit=MOST + 1)
+    seen_position = preferences_of(request).seen_position
+    return notifications.unread(caller_of(request), get_editor().code, after=seen_position, limit=MOST + 1)
 
 
 def latest_news(request: HttpRequest, limit: int) -> list[Event]:
@@ -57,10 +57,10 @@ class NotificationsPage(StudioPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show them, newest first; new ones are marked."""
         self.listen({})
-        seen = preferences_of(request).seen_position
+        seen_position = preferences_of(request).seen_position
         lines = lines_of(latest_news(request, SHOWN), self.caller)
         is_seen = request.method == "GET" and "X-Live" not in request.headers
-        if self.position != seen and is_seen:
+        if self.position != seen_position and is_seen:
             with storage.optional():
                 Preferences.objects.change(request.user.pk, seen_position=self.position)
             preferences_of(request).seen_position = self.position
@@ -70,7 +70,7 @@ class NotificationsPage(StudioPage):
             groups=additions.tasks(self.caller),
             workspace_names=names_of_several(self.caller),
             lines=lines,
-            seen=seen,
+            seen=seen_position,
         )
 
 
@@ -92,7 +92,7 @@ class SinceForm(forms.Form):
     def read(self) -> dict[str, Any]:
         """Return the given values by name; raises `Invalid`."""
         if not self.is_valid():
-            raise Invalid([Issue(field=name, message=str(said[0])) for name, said in self.errors.items()])
+            raise Invalid([Issue(field=name, message=str(errors[0])) for name, errors in self.errors.items()])
         return {name: value for name, value in self.cleaned_data.items() if value}
 
 
@@ -101,9 +101,9 @@ class LivePage(StudioPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Answer in JSON: `{"changed": true, "next": 8123, "unread": 2}`; `unread` is for the bell."""
-        given = SinceForm(request.GET).read()
-        after: int = given.get("after", 0)
-        scope = {str(name): given[name] for name in SCOPE if name in given}
+        params = SinceForm(request.GET).read()
+        after: int = params.get("after", 0)
+        scope = {str(name): params[name] for name in SCOPE if name in params}
         now = events.position()  # later events are returned by the next request
         # A position beyond the end belongs to another log: an earlier state of the database was restored.
         changed = now < after
@@ -122,11 +122,11 @@ class SincePage(ResourcePage):
         """Show the events after a position, newest first; typed text is not affected."""
         if ids.problem(self.resource_id) is not None:
             raise NotFound
-        given = SinceForm(request.GET).read()
-        after = given.get("after", 0)
+        params = SinceForm(request.GET).read()
+        after = params.get("after", 0)
         if after > events.position():  # a position of a log that no longer exists: everything may be new
             after = 0
-        found = self.editor.event.page(
+        page = self.editor.event.page(
             before=END,
             limit=TOLD,
             where=Q(position__gt=after),
@@ -135,23 +135,23 @@ class SincePage(ResourcePage):
             by=self.caller,
         )
         context = {
-            "lines": lines_of(found.events, self.caller, of_one=True, as_you=True),
-            "has_more": found.has_more,
+            "lines": lines_of(page.events, self.caller, of_one=True, as_you=True),
+            "has_more": page.has_more,
             "kind": self.kind,
-            "has_changed": any(event.resource_kind == event.type.partition(".")[0] for event in found.events),
-            **self._links(given.get("base", "")),
+            "has_changed": any(event.resource_kind == event.type.partition(".")[0] for event in page.events),
+            **self._links(params.get("base", "")),
         }
         return TemplateResponse(request, "studio/activity/since.html", context)
 
     def _links(self, base: str) -> dict[str, Any]:
         """Return the links for continuing; none if the resource was deleted or is no longer readable."""
         try:
-            there = self.resource
+            versioned_resource = self.resource
         except NotFound:
             return {"is_gone": True}
         may_save = self.may(Right.SAVE)
-        latest = there.current if there and may_save else None
-        obstacle = obstacle_to(there, latest, self.caller) if there else None
+        latest = versioned_resource.current if versioned_resource and may_save else None
+        obstacle = obstacle_to(versioned_resource, latest, self.caller) if versioned_resource else None
         return {
             "may_save": may_save,
             "may_publish": self.may(Right.PUBLISH),
@@ -160,7 +160,7 @@ class SincePage(ResourcePage):
             "panels": self.panels("since", latest, (), self.blocks_in_the_way(obstacle)),
             "edit_address": self.address("change"),
             "activity_address": self.address("activity"),
-            "comparison": self._comparison(there, base) if there else "",
+            "comparison": self._comparison(versioned_resource, base) if versioned_resource else "",
         }
 
     def _comparison(self, resource: VersionedResource, base: str) -> str:

@@ -112,13 +112,15 @@ def words_about(subject: str) -> SubjectWords | KindWords | EventSubject | None:
 
 def name_of(event_type: str) -> str:
     """Return the name of a type next to its subject: `draft saved`."""
-    what = event_type.rpartition(".")[2]
+    change = event_type.rpartition(".")[2]
     own = find_type(event_type)
-    return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or split_words_of_name(what))
+    return str(
+        (own and own.title) or _NAMES.get(event_type) or _NAMES.get(change) or split_words_of_name(change)
+    )
 
 
 def group_types(types: Iterable[str]) -> Iterator[TypeGroup]:
-    for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
+    for subject, members in groupby(types, key=lambda event_type: event_type.rpartition(".")[0]):
         words = words_about(subject)
         yield TypeGroup(
             subject=subject,
@@ -219,11 +221,11 @@ class Names:
 def resource_fragment(event: Event, name: str, address: str = "") -> Fragment:
     """Return the name of an event's resource after the word for its kind: `agent Writer`."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
-    named = str(kind.words.named) if kind else f"{subject_noun(event.resource_kind)} {{name}}"
+    template = str(kind.words.named) if kind else f"{subject_noun(event.resource_kind)} {{name}}"
     of = str(kind.words.of_named) if kind else ""
     as_object = str(kind.words.object_named) if kind else ""
     return Fragment(
-        named.format(name=name), address, of=of.format(name=name), as_object=as_object.format(name=name)
+        template.format(name=name), address, of=of.format(name=name), as_object=as_object.format(name=name)
     )
 
 
@@ -349,10 +351,10 @@ def name_actor(event: Event, place: Place) -> Fragment:
 
 def describe_event(event: Event, names: Names, who: str = "") -> list[Fragment]:
     """Return the sentence about an event; `who` replaces the name of the actor."""
-    found = _sentence_for(event, names)
-    place = Place.BEGINNING if found.sentence.startswith("{who}") else Place.WITHIN
+    sentence = _sentence_for(event, names)
+    place = Place.BEGINNING if sentence.sentence.startswith("{who}") else Place.WITHIN
     of = pgettext("before the name of an agent or prompt block", "of")
-    return as_fragments(found.sentence, {"who": who or name_actor(event, place), **found.values}, of)
+    return as_fragments(sentence.sentence, {"who": who or name_actor(event, place), **sentence.values}, of)
 
 
 def _sentence_for(event: Event, names: Names) -> Sentence:
@@ -362,15 +364,15 @@ def _sentence_for(event: Event, names: Names) -> Sentence:
             return Sentence(gettext("The text of a prompt block changed in this agent"))
         sentence = gettext("The text of a prompt block changed in {resource}")
         return Sentence(sentence, {"resource": names.resource(event)})
-    subject, _dot, what = event.type.rpartition(".")
-    if subject == event.resource_kind and what in _OF_RESOURCES:
-        return _OF_RESOURCES[what](event, names)
+    subject, _dot, change = event.type.rpartition(".")
+    if subject == event.resource_kind and change in _OF_RESOURCES:
+        return _OF_RESOURCES[change](event, names)
     if event.type in OF_WORKSPACES:
         return OF_WORKSPACES[event.type](event)
     own = find_type(event.type)
     if own is not None and own.sentence is not None:
-        said: Sentence = own.sentence(event, names)
-        return said
+        own_sentence: Sentence = own.sentence(event, names)
+        return own_sentence
     return _as_called(event, names)
 
 
@@ -387,12 +389,12 @@ def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords
 def _as_object(
     event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]
 ) -> Sentence:
-    found = _about(event, names, sentence, alone)
+    about = _about(event, names, sentence, alone)
     return replace(
-        found,
+        about,
         values={
             name: replace(value, text=value.as_object or value.text) if isinstance(value, Fragment) else value
-            for name, value in found.values.items()
+            for name, value in about.values.items()
         },
     )
 
@@ -491,11 +493,11 @@ def _describe_published(event: Event, names: Names) -> Sentence:
 
 def _describe_label(event: Event, names: Names) -> Sentence:
     before, now = event.previous_version_id, event.version_id
-    what = "released" if before == now else "moved" if before else "set"
+    change = "released" if before == now else "moved" if before else "set"
     values: dict[str, Fragment | str] = {"label": event.label, "version": names.version(now)}
-    if what == "moved":
+    if change == "moved":
         values["previous"] = names.version(before)
-    return _of(event, names, _LABEL_MOVED[what, bool(event.detail.get("released"))], **values)
+    return _of(event, names, _LABEL_MOVED[change, bool(event.detail.get("released"))], **values)
 
 
 def _describe_updated(event: Event, names: Names) -> Sentence:

@@ -61,15 +61,15 @@ _COLUMNS: Final = (
 
 
 def audit_file(
-    request: HttpRequest, editor: Editor, end: int, wanted: Mapping[str, Any]
+    request: HttpRequest, editor: Editor, end: int, filters: Mapping[str, Any]
 ) -> StreamingHttpResponse:
     """Return the streamed answer with the events that the caller may see, newest first.
 
-    `wanted` are the filters, as arguments of `editor.event.page`; `end` is a position after every event.
+    `filters` are arguments of `editor.event.page`; `end` is a position after every event.
     """
 
     def read(before: int) -> EventPage:
-        return editor.event.page(before=before, limit=_AT_ONCE, by=caller_of(request), **wanted)
+        return editor.event.page(before=before, limit=_AT_ONCE, by=caller_of(request), **filters)
 
     headers = {"Content-Disposition": 'attachment; filename="audit-log.csv"'}
     content = csv_files.lines(_COLUMNS, _rows(read, request, end))
@@ -78,11 +78,11 @@ def audit_file(
 
 def _rows(read: Callable[[int], EventPage], request: HttpRequest, end: int) -> Iterator[list[str]]:
     """Yield a row for each event, in the language of the request, which has ended by then."""
-    language, before, left = translation.get_language(), end, MAX_EVENTS
+    language, before, remaining = translation.get_language(), end, MAX_EVENTS
     while True:
         with translation.override(language), writing():  # the response is sent after the page has ended
             page = read(before)
-            lines = lines_of(page.events[:left], caller_of(request))
+            lines = lines_of(page.events[:remaining], caller_of(request))
             # All names in the rows are looked up together.
             words = as_text("\0".join(line.words for line in lines), request).split("\0")
             rows = (
@@ -90,13 +90,13 @@ def _rows(read: Callable[[int], EventPage], request: HttpRequest, end: int) -> I
             )
         give_back()
         yield from rows
-        left -= len(page.events)
-        if not page.has_more and left >= 0:
+        remaining -= len(page.events)
+        if not page.has_more and remaining >= 0:
             return
-        if left <= 0:
+        if remaining <= 0:
             with translation.override(language):
-                said = gettext("Older events are left out. Narrow the activity to get them.")
-            yield [said]
+                notice = gettext("Older events are left out. Narrow the activity to get them.")
+            yield [notice]
             return
         before = page.next
 
@@ -147,8 +147,8 @@ class ActivityForm(forms.Form):
         self.fields["actor"].widget.attrs |= {"list": "known-actors", "autocomplete": "off"}
 
     def clean_actor(self) -> str:
-        typed: str = self.cleaned_data["actor"]
-        return known_name(typed) if typed else ""
+        actor: str = self.cleaned_data["actor"]
+        return known_name(actor) if actor else ""
 
     @property
     def filters(self) -> dict[str, Any]:
@@ -170,8 +170,8 @@ class ActivityForm(forms.Form):
         if "target" in filters:
             target = filters["target"]
             texts = ["resource_id", *(KeyTextTransform(name, "detail") for name in _MEMBERS)]
-            named = reduce(or_, (contains_caseless(text, target) for text in texts))
-            condition &= named | named_like(target, self.caller)
+            in_texts = reduce(or_, (contains_caseless(text, target) for text in texts))
+            condition &= in_texts | named_like(target, self.caller)
         if "since" in filters:
             condition &= Q(created_at__gte=start_of_day(filters["since"]))
         if "until" in filters:
@@ -212,7 +212,7 @@ class ActivityPage(StudioPage):
         before = int(text) if is_number else None
         if before is None:
             self.listen(self.scope)
-        found = self.editor.event.page(
+        page = self.editor.event.page(
             before=END if before is None else before,
             limit=PER_PAGE,
             by=self.caller,
@@ -226,10 +226,10 @@ class ActivityPage(StudioPage):
             title=gettext("Activity"),
             form=form,
             is_narrowed=bool(form.filters),
-            lines=lines_of(found.events, self.caller, of_one=self.of_one),
-            actors=sorted({event.actor for event in found.events if event.actor}, key=collation_key),
+            lines=lines_of(page.events, self.caller, of_one=self.of_one),
+            actors=sorted({event.actor for event in page.events if event.actor}, key=collation_key),
             newest="" if before is None else f"?{query}",
-            older=f"?{query}&before={found.next}" if found.has_more else "",
+            older=f"?{query}&before={page.next}" if page.has_more else "",
             shows_workspace=self.shows_workspace,
             file_address=f"{request.path}?{as_file}" if self.administers() else "",
         )
@@ -279,8 +279,10 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
         return {"resource_kind": self.kind.slug, "resource_id": self.summary.entry.id}
 
     def types(self) -> list[str]:
-        others = {kind.slug for kind in KINDS} - {self.kind.slug}
-        return [event_type for event_type in super().types() if event_type.partition(".")[0] not in others]
+        other_kinds = {kind.slug for kind in KINDS} - {self.kind.slug}
+        return [
+            event_type for event_type in super().types() if event_type.partition(".")[0] not in other_kinds
+        ]
 
     def administers(self) -> bool:
         """Return False: events for admins are never about a resource."""

@@ -59,9 +59,9 @@ class Condition(str):
     always: bool
 
     @classmethod
-    def of(cls, rules: dict[str, Any] | None, what: str) -> Condition:
+    def of(cls, rules: dict[str, Any] | None, effect: str) -> Condition:
         """Return the sentence about rules; None and a group without members always hold."""
-        words = cls(sentence(rules, what))
+        words = cls(sentence(rules, effect))
         words.always = not in_words(rules)
         return words
 
@@ -80,9 +80,9 @@ def readable(name: str, value: Any) -> Any:
     """
     if isinstance(value, str):
         value = str(words_of(name).options.get(value, value))
-    what = _DECIDED.get(name, _USED)
+    effect = _DECIDED.get(name, _USED)
     if is_rules(value) or (name == "rules" and value is None):
-        return Condition.of(value, what)
+        return Condition.of(value, effect)
     if name == "instructions" and isinstance(value, list):
         return [
             block
@@ -103,11 +103,11 @@ def readable(name: str, value: Any) -> Any:
     ):
         rest = {key: member for key, member in value.items() if key not in {"provider", "name"}}
         return {MODEL: Named(f"{value['provider']} / {value['name']}"), **rest}
-    if what == _OFFERED and isinstance(value, dict):
+    if effect == _OFFERED and isinstance(value, dict):
         return {
-            key: {**usage, "rules": Condition.of(usage.get("rules"), what)} for key, usage in value.items()
+            key: {**usage, "rules": Condition.of(usage.get("rules"), effect)} for key, usage in value.items()
         }
-    return _with_conditions(value, what)
+    return _with_conditions(value, effect)
 
 
 def as_variants(value: Any) -> list[Any]:
@@ -139,13 +139,13 @@ def _variant(value: Any, rules: dict[str, Any] | None) -> dict[str, Any]:
     return {"rules": Condition.of(rules, _USED), "value": value}
 
 
-def _with_conditions(value: Any, what: str) -> Any:
+def _with_conditions(value: Any, effect: str) -> Any:
     if is_rules(value):
-        return Condition.of(value, what)
+        return Condition.of(value, effect)
     if isinstance(value, list):
-        return [_with_conditions(item, what) for item in value]
+        return [_with_conditions(item, effect) for item in value]
     if isinstance(value, dict):
-        return {key: _with_conditions(member, what) for key, member in value.items()}
+        return {key: _with_conditions(member, effect) for key, member in value.items()}
     return value
 
 
@@ -254,16 +254,16 @@ def _note_change(change: JsonChange, budget: PageBudget) -> list[JsonChange]:
 def _changed_members(
     before: dict[str, Any], after: dict[str, Any], budget: PageBudget, path: tuple[str, ...]
 ) -> list[JsonChange]:
-    found: list[JsonChange] = []
+    changes: list[JsonChange] = []
     for key in dict.fromkeys([*before, *after]):
         place = (*path, key)
         if key not in after:
-            found += _note_change(JsonChange(path=place, op=Op.REMOVED, before=before[key]), budget)
+            changes += _note_change(JsonChange(path=place, op=Op.REMOVED, before=before[key]), budget)
         elif key not in before:
-            found += _note_change(JsonChange(path=place, op=Op.ADDED, after=after[key]), budget)
+            changes += _note_change(JsonChange(path=place, op=Op.ADDED, after=after[key]), budget)
         else:
-            found += json_changes(before[key], after[key], budget, place)
-    return found
+            changes += json_changes(before[key], after[key], budget, place)
+    return changes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,9 +290,9 @@ def _changed_items(
         inside, op = (*path, str(item.place + 1)), item.op
         old, new = before[item.before : item.before + 1], after[item.after : item.after + 1]
         if op is Op.CHANGED:
-            found = json_changes(old[0], new[0], budget, inside)
+            edits = json_changes(old[0], new[0], budget, inside)
             came_from = item.before + 1 if item.is_displaced else None
-            changed += [replace(change, came_from=came_from) for change in found] if came_from else found
+            changed += [replace(change, came_from=came_from) for change in edits] if came_from else edits
         elif op is Op.MOVED:
             changed += _note_change(
                 JsonChange(path=inside, op=op, before=item.before + 1, after=new[0]), budget
@@ -308,59 +308,59 @@ def _compared_items(before: list[Any], after: list[Any], budget: PageBudget) -> 
     """Return the changes of items that are not equal, in the order in which a page shows them."""
     old, new = [canonical.comparable(item) for item in before], [canonical.comparable(item) for item in after]
     between = list(gaps(common_runs(old, new, budget), len(old), len(new)))
-    gone = {i for places, _ in between for i in places}
-    come = {j for _, places in between for j in places}
-    found = [_Item(place=j, op=Op.MOVED, before=i, after=j) for i, j in _moves(old, new, gone, come)]
-    similar = _similar(before, after, gone, come, budget)
-    pairs = [*similar, *(pair for gap in between for pair in _alike(before, after, gap, gone, come))]
+    removed = {i for places, _ in between for i in places}
+    added = {j for _, places in between for j in places}
+    items = [_Item(place=j, op=Op.MOVED, before=i, after=j) for i, j in _moves(old, new, removed, added)]
+    similar = _similar(before, after, removed, added, budget)
+    pairs = [*similar, *(pair for gap in between for pair in _alike(before, after, gap, removed, added))]
     # The budget limits the similar ones; all others are in one gap.
     displaced = _overtaking(pairs) | {
         (i, j) for i, j in similar if not any(i in gap and j in filled for gap, filled in between)
     }
-    found += [
+    items += [
         _Item(place=j, op=Op.CHANGED, before=i, after=j, is_displaced=(i, j) in displaced) for i, j in pairs
     ]
-    found += [_Item(place=i, op=Op.REMOVED, before=i, after=i) for i in gone]
-    found += [_Item(place=j, op=Op.ADDED, before=j, after=j) for j in come]
-    return sorted(found, key=lambda item: item.place)
+    items += [_Item(place=i, op=Op.REMOVED, before=i, after=i) for i in removed]
+    items += [_Item(place=j, op=Op.ADDED, before=j, after=j) for j in added]
+    return sorted(items, key=lambda item: item.place)
 
 
 def _overtaking(pairs: list[tuple[int, int]]) -> set[tuple[int, int]]:
     """Return the pairs of positions whose relative order was reversed."""
-    found, furthest = set(), -1
+    reversed_pairs, furthest = set(), -1
     for i, j in sorted(pairs):
         if j < furthest:
-            found.add((i, j))
+            reversed_pairs.add((i, j))
         furthest = max(furthest, j)
-    return found
+    return reversed_pairs
 
 
-def _moves(old: list[str], new: list[str], gone: set[int], come: set[int]) -> list[tuple[int, int]]:
+def _moves(old: list[str], new: list[str], removed: set[int], added: set[int]) -> list[tuple[int, int]]:
     """Return the pairs of equal items at different positions; removes both from the sets."""
     places: dict[str, list[int]] = {}
-    for j in sorted(come, reverse=True):
+    for j in sorted(added, reverse=True):
         places.setdefault(new[j], []).append(j)
-    pairs = [(i, places[old[i]].pop()) for i in sorted(gone) if places.get(old[i])]
-    gone -= {i for i, _ in pairs}
-    come -= {j for _, j in pairs}
+    pairs = [(i, places[old[i]].pop()) for i in sorted(removed) if places.get(old[i])]
+    removed -= {i for i, _ in pairs}
+    added -= {j for _, j in pairs}
     return pairs
 
 
 def _alike(
-    before: list[Any], after: list[Any], gap: tuple[range, range], gone: set[int], come: set[int]
+    before: list[Any], after: list[Any], gap: tuple[range, range], removed: set[int], added: set[int]
 ) -> list[tuple[int, int]]:
     """Return the pairs of items of which one was changed into the other; removes both from the sets."""
     pairs = []
-    for i, j in zip([i for i in gap[0] if i in gone], [j for j in gap[1] if j in come], strict=False):
+    for i, j in zip([i for i in gap[0] if i in removed], [j for j in gap[1] if j in added], strict=False):
         if _type(before[i]) == _type(after[j]):
             pairs.append((i, j))
-            gone.discard(i)
-            come.discard(j)
+            removed.discard(i)
+            added.discard(j)
     return pairs
 
 
 def _similar(
-    before: list[Any], after: list[Any], gone: set[int], come: set[int], budget: PageBudget
+    before: list[Any], after: list[Any], removed: set[int], added: set[int], budget: PageBudget
 ) -> list[tuple[int, int]]:
     """Return the pairs of items whose texts have the most words in common; removes both from the sets."""
 
@@ -368,19 +368,19 @@ def _similar(
         text = items[place].get("content") if isinstance(items[place], dict) else None
         return frozenset(_WORDS.findall(text)) if isinstance(text, str) else frozenset()
 
-    old = {place: words_at(before, place) for place in gone}
-    new = {place: words_at(after, place) for place in come}
+    old = {place: words_at(before, place) for place in removed}
+    new = {place: words_at(after, place) for place in added}
     pairs = []
-    for j in sorted(place for place in come if new[place]):
-        candidates = [i for i in gone if old[i] and _type(before[i]) == _type(after[j])]
-        if not budget.spend(len(gone) + len(candidates) * len(new[j])):
+    for j in sorted(place for place in added if new[place]):
+        candidates = [i for i in removed if old[i] and _type(before[i]) == _type(after[j])]
+        if not budget.spend(len(removed) + len(candidates) * len(new[j])):
             break
         scores = [(len(old[i] & new[j]) / len(old[i] | new[j]), -i) for i in candidates]
         likeness, place = max(scores, default=(0.0, 0))
         if likeness >= _ALIKE:
             pairs.append((-place, j))
-            gone.discard(-place)
-    come -= {j for _, j in pairs}
+            removed.discard(-place)
+    added -= {j for _, j in pairs}
     return pairs
 
 
@@ -445,8 +445,8 @@ def differences(
 
 def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> list[str]:
     different = {field.name for field in changed}
-    same = {name for config in configs for name in config} - different
-    return titles(in_reading_order(same))
+    unchanged = {name for config in configs for name in config} - different
+    return titles(in_reading_order(unchanged))
 
 
 def field_difference(
@@ -462,12 +462,12 @@ def field_difference(
         unify = as_text if name == "instructions" else as_variants
         old, new = unify(old), unify(new)
         note = rewriting(name, after, is_same_text=canonical.same(old, new))
-    found = json_changes(old, new, budget)
+    json_differences = json_changes(old, new, budget)
     left_out = budget.left_out - counted
     changes: list[FieldChange] = []
-    for number, change in enumerate(found):
+    for number, change in enumerate(json_differences):
         if budget.is_spent:
-            left_out += len(found) - number
+            left_out += len(json_differences) - number
             break
         title = title_of(name, change, is_list=isinstance(new, list))
         path = "" if is_rewritten(before, after) else _path_of_text(name, after, change)
@@ -506,9 +506,9 @@ def _find_op(before: Any, after: Any) -> Op:
 
 def _change(name: str, title: str, change: JsonChange, budget: PageBudget, names: Names) -> FieldChange:
     title = shorten(title)
-    told = describe_reference(change, names) if name == "instructions" else ""
-    if told:
-        return FieldChange(title=title, op=change.op, note=told, block_id=block_of(change))
+    reference_note = describe_reference(change, names) if name == "instructions" else ""
+    if reference_note:
+        return FieldChange(title=title, op=change.op, note=reference_note, block_id=block_of(change))
     op, note, counted = change.op, "", budget.left_out
     if op is Op.MOVED:
         note, texts = describe_move(int(change.before)), (as_text(change.after),) * 2

@@ -182,15 +182,15 @@ def merge(base: Config, ours: Config, theirs: Config, budget: PageBudget) -> Mer
 
 def _words(text: str) -> list[str]:
     """Return the words and signs of a text, each with the preceding gap."""
-    found: list[str] = []
+    words: list[str] = []
     gap = ""
     for piece in words_of(text):
         if piece.isspace() and piece != "\n":
             gap += piece
         else:
-            found.append(gap + piece)
+            words.append(gap + piece)
             gap = ""
-    return [*found, gap] if gap else found
+    return [*words, gap] if gap else words
 
 
 def _parts(base: list[str], ours: list[str], theirs: list[str], budget: PageBudget) -> Iterator[_Part]:
@@ -209,16 +209,21 @@ def _parts(base: list[str], ours: list[str], theirs: list[str], budget: PageBudg
 def _common(ours: Sequence[Run], theirs: Sequence[Run]) -> Iterator[tuple[int, int, int, int]]:
     """Yield the intersections of both alignments with the base: three positions and a length."""
     own, other = iter(ours), iter(theirs)
-    one, two = next(own, None), next(other, None)
-    while one and two:
-        start = max(one.before, two.before)
-        ends = (one.before + one.length, two.before + two.length)
+    own_run, other_run = next(own, None), next(other, None)
+    while own_run and other_run:
+        start = max(own_run.before, other_run.before)
+        ends = (own_run.before + own_run.length, other_run.before + other_run.length)
         if start < min(ends):
-            yield start, start - one.before + one.after, start - two.before + two.after, min(ends) - start
+            yield (
+                start,
+                start - own_run.before + own_run.after,
+                start - other_run.before + other_run.after,
+                min(ends) - start,
+            )
         if ends[0] <= ends[1]:
-            one = next(own, None)
+            own_run = next(own, None)
         else:
-            two = next(other, None)
+            other_run = next(other, None)
 
 
 def _key(entry: Any) -> str:
@@ -228,7 +233,7 @@ def _key(entry: Any) -> str:
     return canonical.dump(entry)
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is _MISSING or other is _MISSING:
-        return one is other
-    return canonical.same(one, other)
+def _same(value: Any, other: Any) -> bool:
+    if value is _MISSING or other is _MISSING:
+        return value is other
+    return canonical.same(value, other)

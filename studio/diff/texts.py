@@ -116,11 +116,11 @@ def _anchors(
         if not budget.spend(region.size):
             return []
         old_places, new_places = _once(old, length), _once(new, length)
-        found = _longest_rising(
+        anchors = _longest_rising(
             [(place, new_places[series]) for series, place in old_places.items() if series in new_places]
         )
-        if found:
-            return [(region.before + i, region.after + j) for i, j in found]
+        if anchors:
+            return [(region.before + i, region.after + j) for i, j in anchors]
     return []
 
 
@@ -163,22 +163,22 @@ def _shortest_edit(
     if LCSseq.similarity(old, new, score_cutoff=least) < least:
         return []
     return [
-        Run(region.before + kept.src_start, region.after + kept.dest_start, kept.src_end - kept.src_start)
-        for kept in LCSseq.opcodes(old, new)
-        if kept.tag == "equal"
+        Run(region.before + block.src_start, region.after + block.dest_start, block.src_end - block.src_start)
+        for block in LCSseq.opcodes(old, new)
+        if block.tag == "equal"
     ]
 
 
 def _join_runs(runs: list[Run]) -> list[Run]:
     """Return the runs with adjacent ones merged, and without empty ones."""
-    found: list[Run] = []
+    joined: list[Run] = []
     for run in runs:
-        last = found[-1] if found else None
+        last = joined[-1] if joined else None
         if last and (run.before, run.after) == (last.before + last.length, last.after + last.length):
-            found[-1] = Run(last.before, last.after, last.length + run.length)
+            joined[-1] = Run(last.before, last.after, last.length + run.length)
         elif run.length:
-            found.append(run)
-    return found
+            joined.append(run)
+    return joined
 
 
 class Op(StrEnum):
@@ -218,13 +218,13 @@ def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
     Without the added pieces they give `before`, without the removed ones `after`.
     """
     old, new = _LINES.findall(before), _LINES.findall(after)
-    found: list[Span] = []
+    pieces: list[Span] = []
     for op, removed, added in _pieces(old, new, budget):
         if op is Op.SAME:
-            found.append(Span(Op.SAME, removed))
+            pieces.append(Span(Op.SAME, removed))
         else:
-            found.extend(_by_word(removed, added, budget))
-    return _on_whole_lines(_merge_pieces(found))
+            pieces.extend(_by_word(removed, added, budget))
+    return _on_whole_lines(_merge_pieces(pieces))
 
 
 def map_position(before: str, after: str, position: int) -> int:
@@ -242,12 +242,12 @@ def map_position(before: str, after: str, position: int) -> int:
 
 def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Iterator[tuple[Op, str, str]]:
     runs = common_runs(old, new, budget)
-    for run, (gone, come) in zip_longest(runs, gaps(runs, len(old), len(new))):
-        if gone or come:
-            yield Op.CHANGED, "".join(old[i] for i in gone), "".join(new[j] for j in come)
+    for run, (removed, added) in zip_longest(runs, gaps(runs, len(old), len(new))):
+        if removed or added:
+            yield Op.CHANGED, "".join(old[i] for i in removed), "".join(new[j] for j in added)
         if run:
-            same = "".join(old[run.before : run.before + run.length])
-            yield Op.SAME, same, same
+            common_text = "".join(old[run.before : run.before + run.length])
+            yield Op.SAME, common_text, common_text
 
 
 def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
@@ -255,36 +255,36 @@ def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
     as_a_whole = [Span(Op.REMOVED, before), Span(Op.ADDED, after)]
     if len(before) + len(after) > MAX_BY_WORD:
         return as_a_whole
-    found = []
+    pieces = []
     common_length = 0
     for op, removed, added in _pieces(words_of(before), words_of(after), budget):
         # A gap between two changed words counts as changed: "the cat" became "a dog" in one step.
         if op is Op.SAME and (not removed.isspace() or "\n" in removed):
-            found.append(Span(Op.SAME, removed))
+            pieces.append(Span(Op.SAME, removed))
             common_length += len(removed.strip())
         else:
-            found += [Span(Op.REMOVED, removed), Span(Op.ADDED, added)]
+            pieces += [Span(Op.REMOVED, removed), Span(Op.ADDED, added)]
     if common_length < _LEAST_COMMON * min(len(before.strip()), len(after.strip())):
         return as_a_whole
-    return found
+    return pieces
 
 
 def words_of(text: str) -> list[str]:
     """Return the words, gaps and signs of a text, which together are the text."""
     pattern = _PLAIN_WORDS if text.isascii() else _WORDS
-    found: list[str] = pattern.findall(text)
-    return found
+    words: list[str] = pattern.findall(text)
+    return words
 
 
 def _merge_pieces(pieces: Sequence[Span]) -> list[Span]:
     """Return the pieces with adjacent ones of the same op merged, the removed before the added."""
-    found: list[Span] = []
-    for _, together in groupby((piece for piece in pieces if piece.text), lambda piece: piece.op is Op.SAME):
+    merged: list[Span] = []
+    for _, adjacent in groupby((piece for piece in pieces if piece.text), lambda piece: piece.op is Op.SAME):
         texts = {Op.SAME: "", Op.REMOVED: "", Op.ADDED: ""}
-        for piece in together:
+        for piece in adjacent:
             texts[piece.op] += piece.text
-        found += [Span(op, text) for op, text in texts.items() if text]
-    return found
+        merged += [Span(op, text) for op, text in texts.items() if text]
+    return merged
 
 
 def _on_whole_lines(pieces: list[Span]) -> list[Span]:
@@ -293,16 +293,16 @@ def _on_whole_lines(pieces: list[Span]) -> list[Span]:
     Between "a." and "a.", line break, "b." the difference may be the line break and "b.", or the full stop,
     the line break and "b"; readers expect the former.
     """
-    found = list(pieces)
-    for place in range(1, len(found) - 1):
-        around, piece = (found[place - 1], found[place + 1]), found[place]
+    shifted = list(pieces)
+    for place in range(1, len(shifted) - 1):
+        around, piece = (shifted[place - 1], shifted[place + 1]), shifted[place]
         head = piece.text[: piece.text.find("\n") + 1]
         is_between = piece.op is not Op.SAME and {span.op for span in around} == {Op.SAME}
         if is_between and not around[0].text.endswith("\n") and head and around[1].text.startswith(head):
-            found[place - 1] = Span(Op.SAME, around[0].text + head)
-            found[place] = Span(piece.op, piece.text[len(head) :] + head)
-            found[place + 1] = Span(Op.SAME, around[1].text[len(head) :])
-    return _merge_pieces(found)
+            shifted[place - 1] = Span(Op.SAME, around[0].text + head)
+            shifted[place] = Span(piece.op, piece.text[len(head) :] + head)
+            shifted[place + 1] = Span(Op.SAME, around[1].text[len(head) :])
+    return _merge_pieces(shifted)
 
 
 _MARKS: Final = 12
@@ -359,7 +359,7 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
 
     Lines are charged to the budget; those beyond it are omitted and counted.
     """
-    found: list[Section] = []
+    sections: list[Section] = []
     before = after = 1
     for part in _fold(pieces, context):
         if budget.is_spent:
@@ -368,16 +368,16 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
             # Unchanged lines must not use up the budget of changed ones.
             is_short = len(part) <= budget.characters // 10
             text = budget.take(part) if is_short else ""
-            found.append(Section(folded=_count_lines(part), text=text, before=before, after=after))
+            sections.append(Section(folded=_count_lines(part), text=text, before=before, after=after))
             budget.lines -= 1
         else:
-            shown = tuple(_affordable(part, budget, before, after))
-            found.append(Section(rows=shown, before=before, after=after))
+            rows = tuple(_affordable(part, budget, before, after))
+            sections.append(Section(rows=rows, before=before, after=after))
         for piece in [Span(Op.SAME, part)] if isinstance(part, str) else part:
             breaks = piece.text.count("\n")
             before += breaks * (piece.op is not Op.ADDED)
             after += breaks * (piece.op is not Op.REMOVED)
-    return found
+    return sections
 
 
 def _fold(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
@@ -436,20 +436,22 @@ def _changed_places(part: list[Span] | str) -> int:
 
 def _affordable(part: list[Span], budget: PageBudget, before: int, after: int) -> list[DiffRow]:
     """Return the lines of the pieces within the budget; the last one may be cut."""
-    found: list[DiffRow] = []
+    fitting_rows: list[DiffRow] = []
     is_cut = False
     for row in rows(part, before, after):
         if is_cut or budget.is_spent:
-            shown = [piece for section in found for piece in section.spans]
-            budget.left_out += max(_changed_places(part) - _changed_places(shown), not is_cut)
+            spans = [piece for section in fitting_rows for piece in section.spans]
+            budget.left_out += max(_changed_places(part) - _changed_places(spans), not is_cut)
             break
         budget.lines -= 1
         pieces = [Span(piece.op, budget.take(piece.text)) for piece in row.spans]
         budget.characters -= _MARKS * len(pieces)
         is_cut = sum(len(piece.text) for piece in pieces) < sum(len(piece.text) for piece in row.spans)
         budget.left_out += is_cut
-        found.append(replace(row, spans=tuple(piece for piece in pieces if piece.text)) if is_cut else row)
-    return found
+        fitting_rows.append(
+            replace(row, spans=tuple(piece for piece in pieces if piece.text)) if is_cut else row
+        )
+    return fitting_rows
 
 
 def _rows(pieces: Sequence[Span], before: int, after: int) -> Iterator[DiffRow]:
@@ -561,12 +563,12 @@ def side_by_side(rows: Iterable[DiffRow], before: int = 1, after: int = 1) -> It
 
 
 def _pair_lines(before: list[Cell], after: list[Cell]) -> Iterator[Pair]:
-    together = []
+    last_pair = []
     if before and after and not {Op.REMOVED, Op.ADDED} & {before[-1].op, after[-1].op}:
-        together = [_pair(before.pop(), after.pop())]
+        last_pair = [_pair(before.pop(), after.pop())]
     for left, right in zip_longest(before, after):
         yield _pair(left, right)
-    yield from together
+    yield from last_pair
 
 
 def _pair(before: Cell | None, after: Cell | None) -> Pair:

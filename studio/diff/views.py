@@ -95,11 +95,11 @@ class DifferencesPage(ResourcePage):
 
     def names(self, *configs: Config) -> dict[str, str]:
         """Return the names of the prompt blocks that configurations refer to, by id; takes one query."""
-        listed = [config.get("instructions") for config in configs]
-        together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
-        found = blocks_on_page({"instructions": together}, self.caller)
-        self.blocks = {**self.blocks, **{block.id: block for block in found}}
-        return {block.id: block.name for block in found}
+        instructions = [config.get("instructions") for config in configs]
+        all_blocks = [block for blocks in instructions if isinstance(blocks, list) for block in blocks]
+        readable_blocks = blocks_on_page({"instructions": all_blocks}, self.caller)
+        self.blocks = {**self.blocks, **{block.id: block for block in readable_blocks}}
+        return {block.id: block.name for block in readable_blocks}
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the switch between the layouts, which the browser remembers."""
@@ -141,10 +141,10 @@ class ComparePage(DifferencesPage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the differences; by default, the changes that publishing the draft would make."""
         self.require(Right.READ_DRAFTS)
-        found = self.with_history
-        if found is None:
+        versioned_resource = self.with_history
+        if versioned_resource is None:
             return self.page("studio/diff/compare.html", title=_("Compare"))
-        before, after = self._sides(found)
+        before, after = self._sides(versioned_resource)
         if before is None:
             return self.page(
                 "studio/diff/compare.html",
@@ -153,7 +153,7 @@ class ComparePage(DifferencesPage):
                 is_first=request.GET.get("from") == PREVIOUS,
                 history_address=self.address("history"),
             )
-        fields, both = self._compare(before, after)
+        fields, configs = self._compare(before, after)
         requested = self.requested_layout
         swapped = {"from": after.id, "to": before.id, **({PARAMETER: requested} if requested else {})}
         return self.page(
@@ -163,9 +163,9 @@ class ComparePage(DifferencesPage):
             before_title=before.title,
             after_title=after.title,
             fields=fields,
-            unchanged=unchanged_titles(fields, *both),
-            resource=found,
-            choices=self._choices(found, (before, after)),
+            unchanged=unchanged_titles(fields, *configs),
+            resource=versioned_resource,
+            choices=self._choices(versioned_resource, (before, after)),
             requested_layout=requested,
             panels=self.panels("compare", after.version, [field.name for field in fields]),
             swap_query=urlencode(swapped),
@@ -174,20 +174,20 @@ class ComparePage(DifferencesPage):
 
     def _compare(self, before: Side, after: Side) -> tuple[list[FieldDifference], tuple[Config, Config]]:
         if before.version is None or after.version is None:
-            both = self.effective(before.version), self.effective(after.version)
-            return self.effects(before.version, after.version), both
+            configs = self.effective(before.version), self.effective(after.version)
+            return self.effects(before.version, after.version), configs
         old, new = before.version.config, after.version.config
         fields = differences(old, new, self.kind.schema, self.budget(), self.names(old, new))
         return fields, (old, new)
 
     def _sides(self, resource: VersionedResource) -> tuple[Side | None, Side]:
         """Return the versions in the address: by default the live one and the newest."""
-        given = {name: self.request.GET.get(name) or None for name in ("from", "to")}
-        after = self._side(resource, given["to"] or resource.latest_id)
-        if given["from"] not in {None, PREVIOUS}:
-            return self._side(resource, given["from"] or ""), after
+        version_ids = {name: self.request.GET.get(name) or None for name in ("from", "to")}
+        after = self._side(resource, version_ids["to"] or resource.latest_id)
+        if version_ids["from"] not in {None, PREVIOUS}:
+            return self._side(resource, version_ids["from"] or ""), after
         live = resource.active
-        if given["from"] is None:
+        if version_ids["from"] is None:
             if live is not None and live.version_id != after.id:
                 return self._make_side(resource, live), after
             if live is None and self.code_agent is not None:
@@ -202,8 +202,8 @@ class ComparePage(DifferencesPage):
             if self.code_agent is None:
                 raise NotFound
             return Side(id=IN_CODE, title=_("The code"))
-        found = self.collection.version(self.resource_id, version_id, by=self.caller).version
-        return self._make_side(resource, found)
+        version = self.collection.version(self.resource_id, version_id, by=self.caller).version
+        return self._make_side(resource, version)
 
     def _make_side(self, resource: VersionedResource, version: Snapshot) -> Side:
         return Side(

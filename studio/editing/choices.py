@@ -41,50 +41,50 @@ def known_tools(agent_id: str, workspace_id: str, caller: Caller) -> dict[str, s
     code = get_editor().code
     agent = code.get(agent_id)
     described = dict(agent.tool_descriptions) if agent is not None else {}
-    found = {name: described.get(name) or _("in the code") for name in sorted(code.tool_names(agent_id))}
+    tools = {name: described.get(name) or _("in the code") for name in sorted(code.tool_names(agent_id))}
     for config in _configs(workspace_id, caller):
         for _place, name in referenced_tools(config):
-            found.setdefault(name, _used_in(config))
-    return found
+            tools.setdefault(name, _used_in(config))
+    return tools
 
 
 def known_models(provider: str, workspace_id: str, caller: Caller) -> dict[str, str]:
     """Return the names of models in use, of this provider or of any, each with its user; three queries."""
-    found: dict[str, str] = {}
+    models: dict[str, str] = {}
     for agent in get_editor().code.readable_by(caller).values():
-        _add(found, provider, agent.model, _("used in %(name)s") % {"name": shorten(agent.name)})
+        _add(models, provider, agent.model, _("used in %(name)s") % {"name": shorten(agent.name)})
     for config in _configs(workspace_id, caller):
         value = config.get("model") or {}
         for model in [variant["value"] for variant in value] if isinstance(value, list) else [value]:
-            _add(found, provider, model, _used_in(config))
-    return found
+            _add(models, provider, model, _used_in(config))
+    return models
 
 
 def known_providers() -> dict[str, str]:
     """Return the providers with their missing parts, ready ones first; others can be typed."""
-    ready, others = {}, {}
+    ready, incomplete = {}, {}
     for provider in get_editor().providers().all():
         if provider.missing_extra is not None:
             lacks = _("pydantic-ai-slim[%(extra)s] is not installed") % {"extra": provider.missing_extra}
-            others[provider.name] = lacks
+            incomplete[provider.name] = lacks
         elif provider.missing_variable is not None:
-            others[provider.name] = _("%(variable)s is not set") % {"variable": provider.missing_variable}
+            incomplete[provider.name] = _("%(variable)s is not set") % {"variable": provider.missing_variable}
         else:
             ready[provider.name] = _("ready")
-    return {**ready, **others}
+    return {**ready, **incomplete}
 
 
 def _configs(workspace_id: str, caller: Caller) -> Iterable[Config]:
     newest = AGENT.collection.changed_last(workspace_id, limit=MAX_READ, by=caller)
-    found = AGENT.collection.newest_readable(newest, limit=MAX_CHARACTERS, by=caller) if newest else {}
-    return [found[version].config for version in newest if version in found]
+    versions = AGENT.collection.newest_readable(newest, limit=MAX_CHARACTERS, by=caller) if newest else {}
+    return [versions[version].config for version in newest if version in versions]
 
 
-def _add(found: dict[str, str], provider: str, model: Mapping[str, Any] | None, where: str) -> None:
-    named = model or {}
-    name = named.get("name")
-    if name and provider in {"", named.get("provider")}:
-        found.setdefault(name, where)
+def _add(models: dict[str, str], provider: str, model: Mapping[str, Any] | None, where: str) -> None:
+    model_value = model or {}
+    name = model_value.get("name")
+    if name and provider in {"", model_value.get("provider")}:
+        models.setdefault(name, where)
 
 
 def _used_in(config: Config) -> str:
@@ -113,15 +113,15 @@ class ReferenceChoice:
     """The beginning of its prompt; for a tool or a model, the place of its declaration or use."""
 
     @classmethod
-    def of(cls, kind: StudioKind, found: Suggestion) -> ReferenceChoice:
+    def of(cls, kind: StudioKind, suggestion: Suggestion) -> ReferenceChoice:
         return cls(
-            id=found.id,
-            name=shorten(found.name),
-            state=str(STATES[found.state].word),
-            chip=STATES[found.state].chip,
-            address=kind.address("change", found.id),
-            folder=found.id[: found.id.rfind("/") + 1],
-            preview=shorten(found.excerpt, MAX_PREVIEW),
+            id=suggestion.id,
+            name=shorten(suggestion.name),
+            state=str(STATES[suggestion.state].word),
+            chip=STATES[suggestion.state].chip,
+            address=kind.address("change", suggestion.id),
+            folder=suggestion.id[: suggestion.id.rfind("/") + 1],
+            preview=shorten(suggestion.excerpt, MAX_PREVIEW),
         )
 
 
@@ -130,21 +130,21 @@ class ChoicesPage(ResourcePage):
 
     def get(self, request: HttpRequest, resource: str) -> JsonResponse:
         self.require(Right.SAVE)
-        wanted, text = (request.GET.get(name, "").replace("\x00", "").strip() for name in ("of", "q"))
-        names = self._names(wanted)
+        choice_type, text = (request.GET.get(name, "").replace("\x00", "").strip() for name in ("of", "q"))
+        names = self._names(choice_type)
         if names is None:
-            kind = _KINDS.get(wanted, PROMPT_BLOCK)
-            found = [
+            kind = _KINDS.get(choice_type, PROMPT_BLOCK)
+            choices = [
                 ReferenceChoice.of(kind, suggestion)
                 for suggestion in suggestions(kind.catalog(self.caller), text, MAX_CHOICES)
             ]
         else:
-            found = _containing(text, names)
-        return JsonResponse({"choices": [asdict(block) for block in found]})
+            choices = _containing(text, names)
+        return JsonResponse({"choices": [asdict(block) for block in choices]})
 
-    def _names(self, wanted: str) -> Mapping[str, str] | None:
+    def _names(self, choice_type: str) -> Mapping[str, str] | None:
         """Return the suggestions chosen by name only, with their origins; None for resources."""
-        match wanted:
+        match choice_type:
             case "tool":
                 return known_tools(self.resource_id, self.workspace_id, self.caller)
             case "model":
@@ -156,12 +156,12 @@ class ChoicesPage(ResourcePage):
 
 def _containing(text: str, names: Mapping[str, str]) -> list[ReferenceChoice]:
     """Return the names that contain the text, those that begin with it first."""
-    sought = caseless(text)
-    matching = [name for name in names if sought in caseless(name)]
-    found = sorted(matching, key=lambda one: not caseless(one).startswith(sought))
+    caseless_text = caseless(text)
+    matching = [name for name in names if caseless_text in caseless(name)]
+    ordered_names = sorted(matching, key=lambda name: not caseless(name).startswith(caseless_text))
     return [
         ReferenceChoice(id=block_id, preview=shorten(names[block_id], MAX_PREVIEW))
-        for block_id in found[:MAX_CHOICES]
+        for block_id in ordered_names[:MAX_CHOICES]
     ]
 
 
@@ -207,33 +207,33 @@ class NamesPage(EditablePage):
         """Return the names that the resource declares, then those that other readable resources use."""
         self.require(Right.SAVE)
         config = self.effective(self.base)
-        found: dict[str, ContextName] = {}
+        names: dict[str, ContextName] = {}
         for name in _list_declared(config, used=""):
-            found.setdefault(name.path, name)
+            names.setdefault(name.path, name)
         for source in self._elsewhere(config):
             title = shorten(str(source.get("name") or "")) or "…"
             paths = [name.path for name in names_in(source) if len(name.path) <= MAX_NAME]
             used = [ContextName(path=path, used=title) for path in paths]
             for name in (*_list_declared(source, used=title), *used):
-                found.setdefault(name.path, name)
-        return JsonResponse({"names": [asdict(name) for name in list(found.values())[:MAX_NAMES]]})
+                names.setdefault(name.path, name)
+        return JsonResponse({"names": [asdict(name) for name in list(names.values())[:MAX_NAMES]]})
 
     def _elsewhere(self, config: Config) -> Iterator[Config]:
         """Yield the resources to read: the related ones, then the newest of the workspace."""
         blocks = [block_id for _, block_id in referenced_blocks(config)]
         yield from _read(PROMPT_BLOCK, blocks, self.caller)
-        found = self.collection.dependents(self.resource_id, status=Status.DRAFT, by=self.caller)
-        yield from _read(AGENT, found.ids, self.caller)
+        dependents = self.collection.dependents(self.resource_id, status=Status.DRAFT, by=self.caller)
+        yield from _read(AGENT, dependents.ids, self.caller)
         for kind in KINDS:
             newest = kind.collection.changed_last(self.workspace_id, limit=MAX_NAMED, by=self.caller)
             own = self.resource_id if kind.slug == self.kind.slug else None
             yield from _read(kind, [version for version in newest if version != own], self.caller)
 
 
-def _read(kind: StudioKind, wanted: Sequence[str], caller: Caller) -> list[Config]:
-    first = wanted[:MAX_NAMED]
-    found = kind.collection.newest_readable(first, limit=MAX_NAME_CHARACTERS, by=caller) if first else {}
-    return [found[version].config for version in first if version in found]
+def _read(kind: StudioKind, resource_ids: Sequence[str], caller: Caller) -> list[Config]:
+    first = resource_ids[:MAX_NAMED]
+    versions = kind.collection.newest_readable(first, limit=MAX_NAME_CHARACTERS, by=caller) if first else {}
+    return [versions[version].config for version in first if version in versions]
 
 
 def _list_declared(config: Config, *, used: str) -> Iterator[ContextName]:
@@ -309,17 +309,17 @@ class ReferencePage(ResourcePage):
         return TemplateResponse(request, "studio/editing/reference.html", context)
 
 
-def _choices(kind: StudioKind, wanted: Iterable[str], caller: Caller) -> dict[str, ReferenceChoice]:
-    found = suggestions_by_id(kind.catalog(caller), wanted)
-    return {id_: ReferenceChoice.of(kind, value) for id_, value in found.items()}
+def _choices(kind: StudioKind, resource_ids: Iterable[str], caller: Caller) -> dict[str, ReferenceChoice]:
+    suggestions = suggestions_by_id(kind.catalog(caller), resource_ids)
+    return {id_: ReferenceChoice.of(kind, value) for id_, value in suggestions.items()}
 
 
-def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:
-    possible = {name for name in wanted if not ids.problem(name)}
+def _blocks(block_ids: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:
+    possible = {name for name in block_ids if not ids.problem(name)}
     if not possible:
         return {}
-    found = PROMPT_BLOCK.collection.newest_readable(possible, limit=MAX_REFERENCES, by=caller)
-    configs = {id_: version.config for id_, version in found.items()}
+    versions = PROMPT_BLOCK.collection.newest_readable(possible, limit=MAX_REFERENCES, by=caller)
+    configs = {id_: version.config for id_, version in versions.items()}
     return {
         id_: ShownBlock(
             choice=choice,
@@ -350,15 +350,17 @@ def refuse_unknown(changed: Mapping[str, Any], known: list[Config], caller: Call
             continue
         old = {target for config in known for _place, target in references(config)}
         new = [(place, target) for place, target in references({field: changed[field]}) if target not in old]
-        found = suggestions_by_id(kind.catalog(caller), {target for _place, target in new}) if new else {}
+        suggestions = (
+            suggestions_by_id(kind.catalog(caller), {target for _place, target in new}) if new else {}
+        )
         for place, target in new:
-            if target in found:
+            if target in suggestions:
                 continue
-            named = {"id": shorten(target)}
+            values = {"id": shorten(target)}
             if kind is AGENT:
-                message = Message("there is no agent with the id {id} that you may use here", **named)
+                message = Message("there is no agent with the id {id} that you may use here", **values)
             else:
-                message = Message("there is no prompt block with the id {id} that you may use here", **named)
+                message = Message("there is no prompt block with the id {id} that you may use here", **values)
             issues.append(Issue(place, message))
     if issues:
         raise Invalid(issues)

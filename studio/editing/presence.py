@@ -28,14 +28,14 @@ def list_others(page: ResourcePage) -> dict[str, Any]:
     """Return the other people with the edit page open, and for how long; empty for less than a minute."""
     rows = list(Presence.objects.about_others(page.caller.user_id, **_resource(page))[:_COUNTED])
     now = timezone.now()
-    named = [
+    people = [
         {
             "name": person_name(row.user),
             "duration": timesince(row.since, now, depth=1) if now - row.since >= _MOMENT else "",
         }
         for row in rows[:SHOWN]
     ]
-    return {"named": named, "more": max(len(rows) - SHOWN, 0)}
+    return {"named": people, "more": max(len(rows) - SHOWN, 0)}
 
 
 class PresencePage(ResourcePage):

@@ -88,36 +88,36 @@ class ReadConfig:
         """
         budget = PageBudget()
         blocks, agents = (
-            [target for _, target in islice(found, MAX_ITEMS)]
-            for found in (referenced_blocks(config), referenced_agents(config))
+            [target for _, target in islice(targets, MAX_ITEMS)]
+            for targets in (referenced_blocks(config), referenced_agents(config))
         )
-        found = references_to(blocks, agents, caller)
+        resources = references_to(blocks, agents, caller)
         instructions = config.get(text_field, "")
-        listed = instructions if isinstance(instructions, list) else [{"content": instructions}]
+        block_list = instructions if isinstance(instructions, list) else [{"content": instructions}]
         is_filled = not isinstance(config.get("instructions"), str)
-        others = in_reading_order(name for name in config if name not in {*_WITH_WORDS, text_field})
+        other_fields = in_reading_order(name for name in config if name not in {*_WITH_WORDS, text_field})
         return cls(
             description=config.get("description") or "",
             blocks=[
-                ReadBlock(id=block["id"], chosen=found.prompt.get(block["id"]))
+                ReadBlock(id=block["id"], chosen=resources.prompt.get(block["id"]))
                 if block.get("type") == "prompt_block_ref"
                 else ReadBlock(
                     text=_taken(block["content"], budget), rules=block.get("rules"), is_filled=is_filled
                 )
-                for block in listed[:MAX_ITEMS]
+                for block in block_list[:MAX_ITEMS]
             ],
-            more_blocks=len(listed[MAX_ITEMS:]),
+            more_blocks=len(block_list[MAX_ITEMS:]),
             rules=config.get("rules"),
             models=[_model(variant) for variant in _variants(config.get("model"))],
             tools=[_usages(variant, {}) for variant in _variants(config.get("tools"))],
-            agents=[_usages(variant, found.agent) for variant in _variants(config.get("agents"))],
-            others=[(words_of(name).title, _taken(json_text(config[name]), budget)) for name in others],
+            agents=[_usages(variant, resources.agent) for variant in _variants(config.get("agents"))],
+            others=[(words_of(name).title, _taken(json_text(config[name]), budget)) for name in other_fields],
         )
 
 
 def _taken(text: str, budget: PageBudget) -> ReadText:
-    shown = budget.take(text)
-    return ReadText(text=shown, left_out=len(text) - len(shown))
+    fitting_text = budget.take(text)
+    return ReadText(text=fitting_text, left_out=len(text) - len(fitting_text))
 
 
 def _variants(value: Any) -> Iterator[ReadVariant]:

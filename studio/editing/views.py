@@ -53,11 +53,11 @@ def answer_saved(
     """
     if redirect.url != here:
         return JsonResponse({"next": redirect.url})
-    said = [
+    page_messages = [
         {"level": message.level_tag, "html": conditional_escape(message.message)}
         for message in messages.get_messages(request)
     ]
-    return JsonResponse({"messages": said, **saves_on})
+    return JsonResponse({"messages": page_messages, **saves_on})
 
 
 def answer_invalid(request: HttpRequest, controls: Input, unplaced: Sequence[Issue]) -> JsonResponse:
@@ -130,8 +130,8 @@ class EditPage(EditablePage):
             if self.is_in_place:
                 return answer_invalid(request, controls, unplaced)
             # The form still belongs to its original version, not to later ones.
-            began = {name: controls[name].typed for name in ("tag", "base")}
-            return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
+            original = {name: controls[name].typed for name in ("tag", "base")}
+            return self._form(controls, status=400, errors=unplaced, is_typed=True, **original)
         before = self.resource.latest_id if self.resource is not None else ""
         is_new = saved is not None and saved.resource.latest_id != before
         return self._respond(saved, submission, is_new=is_new)
@@ -150,10 +150,10 @@ class EditPage(EditablePage):
         # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
         if self.is_in_place:
             return conflict()
-        began = submission.controls[
+        original = submission.controls[
             "began"
         ].typed  # the version from which the form started before the conflict
-        return self._conflict(replace(submission, began_with=self.find_config(began)), began=began)
+        return self._conflict(replace(submission, began_with=self.find_config(original)), began=original)
 
     @property
     def is_in_place(self) -> bool:
@@ -244,12 +244,12 @@ class EditPage(EditablePage):
         That is so if the form was saved before, and only the answer was lost.
         """
         self.forget("base")
-        began = submission.began_with
+        original = submission.began_with
         is_saved = (
             self.resource is not None
-            and began is not None
+            and original is not None
             and not submission.metadata
-            and canonical.same(self.config, self.schema.merge(began, submission.changed))
+            and canonical.same(self.config, self.schema.merge(original, submission.changed))
         )
         if self.resource is None or not is_saved:
             return conflict()
@@ -260,7 +260,7 @@ class EditPage(EditablePage):
         self.forget("base")
         conflict = Conflict.of(submission, self.config, self.schema)
         controls = submission.rebase_on(self.config)
-        shown = {
+        page_context = {
             "conflict": conflict,
             "is_own_conflict": self.base is not None and self.base.author_name == self.caller.username,
             "began": submission.controls["base"].typed,
@@ -268,21 +268,21 @@ class EditPage(EditablePage):
             **self._saves_on(),
         }
         if conflict.must_choose:
-            shown["tag"] = UNDECIDED + shown["tag"]
-        return self._form(controls, status=status, is_typed=True, **shown)
+            page_context["tag"] = UNDECIDED + page_context["tag"]
+        return self._form(controls, status=status, is_typed=True, **page_context)
 
     def _both(self, submission: Submission) -> HttpResponse:
         """Show the form with the changes of both people, not saved yet.
 
         The form of the page about the conflict is based on the latest save; `began` is its original version.
         """
-        began = submission.controls["began"].typed
-        submission = replace(submission, began_with=self.find_config(began))
+        original = submission.controls["began"].typed
+        submission = replace(submission, began_with=self.find_config(original))
         then = submission.controls["then"].typed
         prefers_theirs = then == PREFER_THEIRS
         merged = merged_with(submission, self.config, self.schema, prefers_theirs=prefers_theirs)
         if merged is None or (merged.overlaps and then == TAKE_BOTH):
-            return self._conflict(submission, began=began)
+            return self._conflict(submission, began=original)
         changes = differences(self.config, merged.config, self.schema, PageBudget())
         controls = submission.showing(merged.config)
         return self._form(controls, is_typed=True, taken=changes, **self._saves_on())

@@ -39,14 +39,14 @@ class Name:
 
 def names_in(*configs: Config) -> list[Name]:
     """Return every name that the configurations read from the context, in the order of their use."""
-    found: dict[str, Name] = {}
+    names: dict[str, Name] = {}
     for config in configs:
         for path in _in_templates(config):
-            found.setdefault(path, Name(path))
+            names.setdefault(path, Name(path))
         for group in _groups(config):
             for rule in _rules(group):
-                _note(found.setdefault(rule["field"], Name(rule["field"])), rule)
-    return list(found.values())
+                _note(names.setdefault(rule["field"], Name(rule["field"])), rule)
+    return list(names.values())
 
 
 def _in_templates(config: Config) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _note(name: Name, rule: Mapping[str, Any]) -> None:
     value = rule.get("value")
     values = value if rule["operator"] in {"in", "not_in"} and isinstance(value, list) else [value]
     for entry in values:
-        is_known = any(type(entry) is type(known) and entry == known for known in name.values)
+        is_known = any(type(entry) is type(earlier) and entry == earlier for earlier in name.values)
         if entry is not None and not is_known:
             name.values.append(entry)
 
@@ -148,29 +148,29 @@ def context_controls(*configs: Config) -> list[ContextControl]:
     Names come from schemas, placeholders and conditions. If several define a name, a schema decides its type,
     and otherwise the first one counts.
     """
-    found: dict[str, ContextControl] = {}
-    others: set[str] = set()
+    controls: dict[str, ContextControl] = {}
+    uncontrolled: set[str] = set()
     for config in configs:
         for path, declared in _list_declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
             control = _control_for_schema(path, declared)
             if control is None:
-                others.add(path)
+                uncontrolled.add(path)
             else:
-                found.setdefault(path, control)
+                controls.setdefault(path, control)
     for name in names_in(*configs):
-        if name.path in found:
-            found[name.path] = _suggesting(found[name.path], name)
+        if name.path in controls:
+            controls[name.path] = _suggesting(controls[name.path], name)
         elif (
-            name.path not in others
+            name.path not in uncontrolled
             and all(segments := name.path.split("."))
             and len(segments) <= MAX_SEGMENTS - 2
             and len(name.path) <= MAX_NAME
             and (control := _control_for_name(name))
         ):
-            found[name.path] = control
+            controls[name.path] = control
     # A value that contains another name is an object, with fields only for its parts.
-    parents = {path[:place] for path in found for place, sign in enumerate(path) if sign == "."}
-    return list(islice((control for path, control in found.items() if path not in parents), MAX_CONTROLS))
+    parents = {path[:place] for path in controls for place, sign in enumerate(path) if sign == "."}
+    return list(islice((control for path, control in controls.items() if path not in parents), MAX_CONTROLS))
 
 
 def read_context(posted: Input, controls: Sequence[ContextControl], reading: Reading) -> dict[str, Any]:
@@ -183,10 +183,10 @@ def read_context(posted: Input, controls: Sequence[ContextControl], reading: Rea
     if context is not None and not isinstance(context, dict):
         reading.add_error("context", _('This must be a JSON object, such as {"tier": "gold"}.'))
     context = dict(context) if isinstance(context, dict) else {}
-    known = {control.path: control for control in controls}
+    controls_by_path = {control.path: control for control in controls}
     for path, node in _leaves(posted["given"], ""):
         if node.typed.strip():
-            control = known.get(path)
+            control = controls_by_path.get(path)
             value = node.as_line if control is None else _value(control, node, reading)
             _put(context, path.split("."), value)
     if reading.issues:
@@ -197,16 +197,16 @@ def read_context(posted: Input, controls: Sequence[ContextControl], reading: Rea
 def shown_context(context: Mapping[str, Any], controls: Sequence[ContextControl]) -> Input:
     """Return the form for this context: values that controls can hold in controls, and the rest as JSON."""
     rest: dict[str, Any] = dict(context)
-    typed: list[tuple[str, str]] = []
+    entries: list[tuple[str, str]] = []
     for control in controls:
         value: Any = context
         for name in control.path.split("."):
             value = value.get(name) if isinstance(value, Mapping) else None
         text = _format_value(control, value)
         if text:
-            typed.append((f"given.{control.path}", text))
+            entries.append((f"given.{control.path}", text))
             rest = _without(rest, control.path.split("."))
-    return Input.of([*typed, ("context", json_text(rest or None))])
+    return Input.of([*entries, ("context", json_text(rest or None))])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,9 +250,9 @@ def _list_declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, 
 def _control_for_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
     """Return the control of a plain value; None for an object, a list, and values without a type."""
     types = declared.get("type")
-    listed = [kind for kind in (types if isinstance(types, list) else [types]) if kind != "null"]
+    json_types = [kind for kind in (types if isinstance(types, list) else [types]) if kind != "null"]
     # Compared one by one, because a list cannot be looked up in a dictionary.
-    if len(listed) != 1 or listed[0] not in tuple(_SCALARS):
+    if len(json_types) != 1 or json_types[0] not in tuple(_SCALARS):
         return None
     choices = declared.get("enum")
     options: list[tuple[str, str]] = []
@@ -261,8 +261,8 @@ def _control_for_schema(path: str, declared: Mapping[str, Any]) -> ContextContro
         options = [(text, value if isinstance(value, str) else text) for text, value in texts]
     return ContextControl(
         path=path,
-        type=listed[0],
-        format="date" if listed[0] == "string" and declared.get("format") == "date" else "",
+        type=json_types[0],
+        format="date" if json_types[0] == "string" and declared.get("format") == "date" else "",
         title=shorten(str(declared.get("title") or "")),
         help=shorten(str(declared.get("description") or "")),
         options=options,
@@ -289,8 +289,8 @@ def _suggesting(control: ContextControl, name: Name) -> ContextControl:
 
 
 def _is(value: Any, of_type: str) -> bool:
-    wanted = _SCALARS[of_type]
-    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+    python_type = _SCALARS[of_type]
+    return isinstance(value, python_type) and (python_type is bool or not isinstance(value, bool))
 
 
 def _value(control: ContextControl, node: Input, reading: Reading) -> Any:
@@ -346,8 +346,8 @@ def _put(context: dict[str, Any], path: list[str], value: Any) -> None:
 def _without(context: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
     """Return a context without the value at a path, and without objects that become empty."""
     first, *rest = path
-    kept = {name: value for name, value in context.items() if name != first}
+    remaining = {name: value for name, value in context.items() if name != first}
     if not rest:
-        return kept
+        return remaining
     inner = _without(context[first], rest)
-    return {**context, first: inner} if inner else kept
+    return {**context, first: inner} if inner else remaining

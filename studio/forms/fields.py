@@ -27,13 +27,17 @@ Json = dict[str, Any]
 
 def show_parts(parts: Iterable[Part], value: Any) -> Shown:
     """Return the controls of an object; `as` selects them or the JSON as its source."""
-    known = {part.name: part for part in parts}
-    given = value if isinstance(value, dict) else {}
-    fits = given.keys() <= known.keys() and all(
-        _fits(known[name], content) for name, content in given.items()
+    parts_by_name = {part.name: part for part in parts}
+    members = value if isinstance(value, dict) else {}
+    fits = members.keys() <= parts_by_name.keys() and all(
+        _fits(parts_by_name[name], content) for name, content in members.items()
     )
-    shown = {name: _show_part(part, given.get(name) if fits else None) for name, part in known.items()}
-    exact = fits and canonical.same(_read_all(known, Input.showing(shown), "", Reading()) or {}, given)
+    shown = {
+        name: _show_part(part, members.get(name) if fits else None) for name, part in parts_by_name.items()
+    }
+    exact = fits and canonical.same(
+        _read_all(parts_by_name, Input.showing(shown), "", Reading()) or {}, members
+    )
     return {"as": "controls" if exact else "json", "json": json_text(value), "parts": shown}
 
 
@@ -46,9 +50,9 @@ def read_parts(parts: Iterable[Part], field: Input, path: str, reading: Reading)
     return _read_all({part.name: part for part in parts}, field["parts"], path, reading)
 
 
-def _read_all(known: Mapping[str, Part], controls: Input, path: str, reading: Reading) -> Json | None:
+def _read_all(parts: Mapping[str, Part], controls: Input, path: str, reading: Reading) -> Json | None:
     read = {
-        name: _read(part, controls.child(name), f"{path}.{name}", reading) for name, part in known.items()
+        name: _read(part, controls.child(name), f"{path}.{name}", reading) for name, part in parts.items()
     }
     return {name: value for name, value in read.items() if value is not None} or None
 
@@ -86,8 +90,8 @@ def _show_part(part: Part, value: Any) -> Shown:
 def _read(part: Part, control: Input, path: str, reading: Reading) -> Any:
     if part.control == "rows":
         reading.note(path, control)
-        known = {column.name: column for column in part.parts}
-        rows = (_read_all(known, row, path, Reading()) for row in control.rows)
+        columns = {column.name: column for column in part.parts}
+        rows = (_read_all(columns, row, path, Reading()) for row in control.rows)
         return [row for row in rows if row is not None] or None
     if part.control == "json":
         return read_json(control, path, reading)
@@ -199,8 +203,8 @@ def read_model(field: Input, path: str, reading: Reading) -> dict[str, Any] | No
     if more is not None and not isinstance(more, dict):
         reading.add_error(f"{path}.more", _("must be an object"))
         more = None
-    named = {part: field[part].as_line for part in ("provider", "name")}
-    return {**(more or {}), **named} if more or any(named.values()) else None
+    name_parts = {part: field[part].as_line for part in ("provider", "name")}
+    return {**(more or {}), **name_parts} if more or any(name_parts.values()) else None
 
 
 def show_usages(value: dict[str, Any] | None) -> Shown:
@@ -253,7 +257,7 @@ def show_variants(show: Callable[[Any], Shown], variants: Sequence[dict[str, Any
 def read_variants(
     read: Callable[[Input, str, Reading], Any], rows: Input, path: str, reading: Reading
 ) -> list[dict[str, Any]] | None:
-    found = []
+    variants = []
     for position, row in enumerate(rows.rows):
         below = f"{path}.{position}"
         reading.note(below, row)
@@ -261,8 +265,8 @@ def read_variants(
         rules = read_rules(row["rules"], f"{below}.rules", reading)
         # A variant always has a value: the configuration reports missing parts.
         variant = {"value": {} if value is None else value}
-        found.append(variant if rules is None else {**variant, "rules": rules})
-    return found or None
+        variants.append(variant if rules is None else {**variant, "rules": rules})
+    return variants or None
 
 
 def as_variants(value: Any) -> list[dict[str, Any]]:
@@ -391,7 +395,7 @@ def field_for(name: str) -> FormField:
 
 @cache
 def _parts_field(name: str) -> FormField:
-    parts = {part.name: part for some in fields_with_words()[name].parts.values() for part in some}
+    parts = {part.name: part for group in fields_with_words()[name].parts.values() for part in group}
     return FormField(
         show=lambda value: show_parts(parts.values(), value),
         read=lambda field, path, reading: read_parts(parts.values(), field, path, reading),
@@ -426,16 +430,16 @@ def _objects(value: Any) -> Iterator[Any]:
 
 def too_large(config: Config, names: list[str]) -> list[str]:
     """Return the fields that are too large for a form, alone or together with earlier ones."""
-    left = MAX_CHARACTERS
-    found = []
+    remaining = MAX_CHARACTERS
+    names_too_large = []
     for name in names:
         size = len(canonical.dump(config[name])) if name in config else 0
         # Any other field with rows can be shown as JSON instead.
-        if size > left or (name == "rules" and not rows_fit(config.get(name))):
-            found.append(name)
+        if size > remaining or (name == "rules" and not rows_fit(config.get(name))):
+            names_too_large.append(name)
         else:
-            left -= size
-    return found
+            remaining -= size
+    return names_too_large
 
 
 def show_config(config: Config, names: list[str]) -> Input:
@@ -455,9 +459,9 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
     for name in names:
         if name not in posted:
             continue
-        typed = field_for(name).read(posted[name], name, reading)
-        if not canonical.same(typed, _as_given_back(field_for(name), base.get(name))):
-            changed[name] = typed
+        value = field_for(name).read(posted[name], name, reading)
+        if not canonical.same(value, _as_given_back(field_for(name), base.get(name))):
+            changed[name] = value
     return changed
 
 

@@ -103,11 +103,11 @@ class Input:
     @property
     def problems(self) -> SafeString:
         """The errors as HTML; a save in place also fills them in."""
-        found = format_html_join(
+        messages = format_html_join(
             "", '<p class="error">{}</p>', ((capfirst(translate_at_field(error)),) for error in self.errors)
         )
         hidden = "" if self.errors else SafeString(" hidden")
-        return format_html('<div id="error-{}" data-errors{}>{}</div>', self.path, hidden, found)
+        return format_html('<div id="error-{}" data-errors{}>{}</div>', self.path, hidden, messages)
 
     @property
     def rows(self) -> list[Input]:
@@ -123,11 +123,11 @@ class Input:
         return with_own_line_ends(self.typed)
 
 
-_ATTRIBUTES: Final = frozenset({*dir(Input), *(one.name for one in fields(Input))})
+_ATTRIBUTES: Final = frozenset({*dir(Input), *(field.name for field in fields(Input))})
 
 
-def controls_of(sent: QueryDict) -> Input:
-    return Input.of((name, values[-1]) for name, values in sent.lists() if values)
+def controls_of(data: QueryDict) -> Input:
+    return Input.of((name, values[-1]) for name, values in data.lists() if values)
 
 
 @dataclass

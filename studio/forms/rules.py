@@ -51,8 +51,8 @@ def drop_empty_conditions(controls: Input) -> None:
     """Remove empty conditions, such as new rows, at any depth."""
     conditions = controls.child("conditions").children
     for name, row in [*conditions.items()]:
-        typed = row["field"].typed + row["value"].typed
-        if row["kind"].typed == "rule" and not typed.strip():
+        text = row["field"].typed + row["value"].typed
+        if row["kind"].typed == "rule" and not text.strip():
             del conditions[name]
     for child in controls.children.values():
         drop_empty_conditions(child)
@@ -115,12 +115,12 @@ def read_operand(rule: Input, path: str, reading: Reading) -> Any:
     return read_json(control, path, reading)
 
 
-def _typed_json(control: Input, path: str, reading: Reading, wanted: Any, otherwise: str) -> Any:
+def _typed_json(control: Input, path: str, reading: Reading, types: Any, otherwise: str) -> Any:
     try:
         value = canonical.parse(control.typed.strip().lower())
     except Invalid:
         value = None
-    if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+    if not isinstance(value, types) or (types is not bool and isinstance(value, bool)):
         reading.add_error(path, otherwise)
     return value
 
@@ -168,9 +168,9 @@ def in_words(rules: dict[str, Any] | None) -> str:
     return get_text_list([_describe_clause(member) for member in rules["conditions"]], _("and"))
 
 
-def sentence(rules: dict[str, Any] | None, what: str) -> str:
+def sentence(rules: dict[str, Any] | None, effect: str) -> str:
     """Return the sentence when something is `shown`, `used` or `offered`; with a line for each of many."""
-    when, always = WHEN[what]
+    when, always = WHEN[effect]
     words = in_words(rules)
     if not words:
         return str(always)

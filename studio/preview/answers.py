@@ -38,9 +38,9 @@ class TryRun(RunViewSet):
         return super().stream(request, unquote(resource))
 
     def _call(self, request: Request) -> dict[str, Any]:
-        shown = request.query_params.getlist(DRAFT_BLOCK.name)
-        get_editor().prompt.require_drafts(shown, by=self.caller)
-        drafts = VersionsMap(prompt_blocks=dict.fromkeys(shown, DRAFT))
+        block_ids = request.query_params.getlist(DRAFT_BLOCK.name)
+        get_editor().prompt.require_drafts(block_ids, by=self.caller)
+        drafts = VersionsMap(prompt_blocks=dict.fromkeys(block_ids, DRAFT))
         return super()._call(request) | {"published_sub_agents": True, "versions": drafts}
 
 

@@ -84,7 +84,7 @@ class Preview:
 
         `used` are the prompt blocks that it refers to.
         """
-        known = {block.id: block for block in used}
+        blocks_by_id = {block.id: block for block in used}
         length = sum(len(piece.text) for piece in explanation.pieces)
         pieces = list(_fit_pieces(explanation.pieces))
         filled = []
@@ -106,7 +106,7 @@ class Preview:
                     "sort": str(_SORTS[report.type]),
                     "id": report.id,
                     "why_not": str(REASONS[report.reason]) if report.reason else "",
-                    "used": known.get(report.id or ""),
+                    "used": blocks_by_id.get(report.id or ""),
                 }
                 for report in explanation.blocks[:MAX_BLOCKS]
             ],
@@ -122,8 +122,8 @@ def _fit_pieces(pieces: Sequence[Piece]) -> Iterator[Piece]:
         marks += piece.origin is not Origin.TEXT
         is_marked = piece.origin is not Origin.TEXT and marks <= MAX_MARKS
         plain.append(piece if is_marked else Piece(piece.text))
-    for is_text, some in groupby(plain, lambda piece: piece.origin is Origin.TEXT):
-        for piece in [Piece("".join(one.text for one in some))] if is_text else some:
+    for is_text, same_kind in groupby(plain, lambda piece: piece.origin is Origin.TEXT):
+        for piece in [Piece("".join(part.text for part in same_kind))] if is_text else same_kind:
             text = budget.take(piece.text)
             # An empty value is also marked.
             if text or not piece.text:
@@ -137,8 +137,8 @@ class OverlayOnPage(NamedTuple):
 
 def named_overlay(parameters: Mapping[str, str]) -> OverlayOnPage | None:
     """Return the overlay named by the parameters of a request, or None."""
-    named = ((name, words) for name, words in additions.overlays().items() if parameters.get(name))
-    return next((OverlayOnPage(OverlayName(name, parameters[name]), words) for name, words in named), None)
+    overlays = ((name, words) for name, words in additions.overlays().items() if parameters.get(name))
+    return next((OverlayOnPage(OverlayName(name, parameters[name]), words) for name, words in overlays), None)
 
 
 MAX_AGENTS: Final = 200
@@ -178,11 +178,11 @@ class BlockInAgent:
 
     def column(self, block: VersionedResource, status: Status) -> Column:
         is_draft = status is Status.DRAFT
-        shown = block.latest if is_draft else block.active
+        version = block.latest if is_draft else block.active
         query = {**self.selector.as_dict(), **({"draftBlock": block.pk} if is_draft else {})}
         return Column(
             title=gettext("Draft") if is_draft else gettext("Live"),
-            version=version_title(shown) if shown else gettext("not live"),
+            version=version_title(version) if version else gettext("not live"),
             agent=self.id,
             version_id=self.version.version_id if self.version else "",
             status=status,
@@ -225,10 +225,10 @@ class AgentsOfBlock:
     @cached_property
     def choices(self) -> list[tuple[str, str]]:
         """The (id, name) of each, up to a limit; agents that show the block live come first."""
-        found = self._with_names(self.live, self.live.ids[:MAX_AGENTS])
-        if len(found) < MAX_AGENTS:
-            found += self._with_names(self._drafts, self._only_in_drafts[: MAX_AGENTS - len(found)])
-        return found
+        choices = self._with_names(self.live, self.live.ids[:MAX_AGENTS])
+        if len(choices) < MAX_AGENTS:
+            choices += self._with_names(self._drafts, self._only_in_drafts[: MAX_AGENTS - len(choices)])
+        return choices
 
     @cached_property
     def live(self) -> Dependents:
@@ -306,8 +306,8 @@ class InstructionsPage(EditablePage):
     def with_drafts(self) -> bool:
         """Whether to show the drafts of prompt blocks; by default as if published now."""
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
-        asked = requested.get("blocks") == "drafts" and named_overlay(requested) is None
-        return asked and self.may(Right.READ_DRAFTS)
+        is_requested = requested.get("blocks") == "drafts" and named_overlay(requested) is None
+        return is_requested and self.may(Right.READ_DRAFTS)
 
     def list_blocks(self, config: Config) -> list[BlockOnPage]:
         """Return the prompt blocks that a configuration refers to, with their live versions and drafts."""
@@ -321,13 +321,13 @@ class SavedInstructionsPage(InstructionsPage):
     def statuses(self) -> list[Status]:
         """The statuses that the caller may choose: the draft if there is one, and the published version."""
         saved = self.resource
-        found = []
+        statuses = []
         is_draft = saved is not None and saved.has_draft and self.taken_back is None
         if is_draft and self.may(Right.READ_DRAFTS):
-            found.append(Status.DRAFT)
+            statuses.append(Status.DRAFT)
         if self.code_agent is not None or (saved is not None and saved.active is not None):
-            found.append(Status.PUBLISHED)
-        return found
+            statuses.append(Status.PUBLISHED)
+        return statuses
 
     @cached_property
     def overlay(self) -> OverlayOnPage | None:
@@ -336,10 +336,10 @@ class SavedInstructionsPage(InstructionsPage):
         Raises `NotFound` if it cannot be selected, or is invisible to the caller.
         """
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
-        found = named_overlay(requested)
-        if found is not None:
-            read_overlay(found.name, self.caller)
-        return found
+        overlay = named_overlay(requested)
+        if overlay is not None:
+            read_overlay(overlay.name, self.caller)
+        return overlay
 
     @cached_property
     def overlaid(self) -> Snapshot | None:
@@ -379,7 +379,7 @@ class TryPage(SavedInstructionsPage):
             overlay=self.overlay,
             with_drafts=self.with_drafts,
             offers_drafts=(has_blocks and not self.overlay and self.may(Right.READ_DRAFTS)),
-            answer_actions=additions.collect(lambda one: one.answer_actions(self.caller)),
+            answer_actions=additions.collect(lambda extension: extension.answer_actions(self.caller)),
             agents=self.agents.choices if self.agents else (),
             in_agent=self.user,
             modes=self._modes() if form.examples.may_read else (),
@@ -389,9 +389,9 @@ class TryPage(SavedInstructionsPage):
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Return the filled-in context as JSON, or its fields: with an example, or with errors."""
         form = self.form().take(request.POST)
-        wanted = request.POST.get("do", "")
-        if wanted != "read":
-            return self._fields(form, change_examples(form, wanted))
+        action = request.POST.get("do", "")
+        if action != "read":
+            return self._fields(form, change_examples(form, action))
         try:
             return JsonResponse({"context": form.read()})
         except Invalid:
@@ -420,11 +420,11 @@ class TryPage(SavedInstructionsPage):
     def columns(self) -> Sequence[Column]:
         if not self.kind.is_shown:
             live = [status for status in self.statuses if status is Status.PUBLISHED]
-            shown = [self._column(status) for status in (live if self.overlay else self.statuses)]
+            columns = [self._column(status) for status in (live if self.overlay else self.statuses)]
             if not self.overlay:
-                return shown
+                return columns
             called = version_title(self.overlaid) if self.overlaid else gettext("In code")
-            return [column_with_overlay(self.overlay, self.resource_id, self.overlaid, called), *shown]
+            return [column_with_overlay(self.overlay, self.resource_id, self.overlaid, called), *columns]
         if self.user is None or self.resource is None:
             return ()
         if self.overlay:
@@ -531,14 +531,14 @@ class PreviewPage(SavedInstructionsPage):
 
     def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
         preview, errors = _make_preview(form, self._preview_saved)
-        which = {
+        context = {
             "wanted": self._chosen_status.value,
             "overlay": self.overlay,
             "with_drafts": self.with_drafts,
             "offers_drafts": not self.overlay and not self.kind.is_shown and self.may(Right.READ_DRAFTS),
         }
         if "fragment" in self.request.POST:
-            return self.parts_of_page(form, preview, errors, status=status, **which)
+            return self.parts_of_page(form, preview, errors, status=status, **context)
         return self.page(
             "studio/preview/preview.html",
             title=gettext("Preview"),
@@ -546,8 +546,8 @@ class PreviewPage(SavedInstructionsPage):
             preview=preview,
             errors=errors,
             context_form=form,
-            statuses=[one.value for one in self.statuses],
-            **which,
+            statuses=[choice.value for choice in self.statuses],
+            **context,
             **self.places(),
         )
 
@@ -558,8 +558,8 @@ class PreviewPage(SavedInstructionsPage):
     @cached_property
     def _chosen_status(self) -> Status:
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
-        wanted = requested.get("version", "")
-        return next((status for status in self.statuses if status.value == wanted), self.statuses[0])
+        status_value = requested.get("version", "")
+        return next((status for status in self.statuses if status.value == status_value), self.statuses[0])
 
     @property
     def _chosen_config(self) -> Config:

@@ -202,7 +202,7 @@ class WaitingPage(StudioPage):
             may_publish=any(draft.may_publish for draft in drafts),
             some_hindered=any(draft.hindrance for draft in drafts),
             publish_address=reverse("studio:publish_chosen"),
-            further=additions.collect(lambda one: one.chosen(self.caller, ChosenOn.WAITING)),
+            further=additions.collect(lambda extension: extension.chosen(self.caller, ChosenOn.WAITING)),
         )
 
     def _drafts(self, waits: list[Waits]) -> list[Draft]:
@@ -258,17 +258,17 @@ class Texts:
         if not in_rows:
             return
         rows: Any = kind.model.version_model.objects.filter(pk__in={row.pk for row in in_rows}).order_by()
-        fitting, left = [], MAX_READ
+        fitting, remaining = [], MAX_READ
         for version_id, size in rows.values_list("pk", Length("config_json")):
-            if size <= left:
-                left -= size
+            if size <= remaining:
+                remaining -= size
                 fitting.append(version_id)
         read = rows.filter(pk__in=fitting).defer("search_text", "excerpt")
-        found = {row.pk: row.config for row in read}
-        self._configs |= {row.version_id: found.get(row.pk) for row in in_rows}
+        configs = {row.pk: row.config for row in read}
+        self._configs |= {row.version_id: configs.get(row.pk) for row in in_rows}
         for row in in_rows:
-            if row.pk in found:
-                row.config = found[row.pk]  # so that it is not read again
+            if row.pk in configs:
+                row.config = configs[row.pk]  # so that it is not read again
 
 
 def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, Changes]:
@@ -278,11 +278,11 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
     itself.
     """
     configs = [texts.of(version) for draft in drafts for version in (draft.newest, draft.live)]
-    listed = [config.get("instructions") for config in configs if config is not None]
-    together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
-    names = {block.id: block.name for block in blocks_on_page({"instructions": together}, caller)}
+    instructions = [config.get("instructions") for config in configs if config is not None]
+    all_blocks = [block for blocks in instructions if isinstance(blocks, list) for block in blocks]
+    names = {block.id: block.name for block in blocks_on_page({"instructions": all_blocks}, caller)}
     budget = PageBudget()
-    found = {}
+    changes = {}
     sizes = [
         sum(len(canonical.dump(texts.of(version) or {})) for version in (draft.live, draft.newest))
         for draft in drafts
@@ -294,12 +294,12 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
         is_shown = old is not None and new is not None and not budget.is_spent
         if old is not None and new is not None and is_shown:
             fields = differences(old, new, draft.kind.schema, budget, names)
-        found[draft.kind.slug, draft.resource.pk] = Changes(
+        changes[draft.kind.slug, draft.resource.pk] = Changes(
             fields=fields,
             is_whole=is_shown and all(field.is_whole for field in fields),
             prefix=f"draft-{place}-",
         )
-    return found
+    return changes
 
 
 def find_refusals(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, str]:

@@ -64,10 +64,12 @@ class DependentsPage(ResourcePage):
             return ShownDependents(shown=[], total=0, hidden=0)
 
         def read() -> tuple[list[tuple[str, str]], int, int, int, int]:
-            found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
-            agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
-            names = list(found.find_names(list(agents.object_list)))
-            return names, agents.number, agents.end_index(), len(found.ids), found.hidden_count
+            dependents: Dependents = self.collection.dependents(
+                self.resource_id, status=status, by=self.caller
+            )
+            agents = Paginator(dependents.ids, MAX_SHOWN).get_page(page)
+            names = list(dependents.find_names(list(agents.object_list)))
+            return names, agents.number, agents.end_index(), len(dependents.ids), dependents.hidden_count
 
         names, number, end, total, hidden = self.known_of_users(f"{status.value} {page}", read)
         if status is Status.PUBLISHED:
@@ -178,12 +180,12 @@ def overruled_by_reason(
     `refusals` are the codes of the gate's refusals, which may be only those of the first check.
     `refusals_with` returns the remaining ones with options.
     """
-    known = additions.reasons()
-    codes = [code for code in dict.fromkeys(refusals) if code in known]
+    reasons = additions.reasons()
+    codes = [code for code in dict.fromkeys(refusals) if code in reasons]
     if not codes or not caller.may(Right.ADMINISTER, workspace_id):
         return []
-    while left := refusals_with(gate.with_reason(_ANY_REASON, codes)):
-        more = [code for code in dict.fromkeys(left) if code in known and code not in codes]
+    while remaining := refusals_with(gate.with_reason(_ANY_REASON, codes)):
+        more = [code for code in dict.fromkeys(remaining) if code in reasons and code not in codes]
         if not more:
             return []
         codes += more
@@ -305,8 +307,8 @@ class PublishPage(DifferencesPage, DependentsPage):
             obstacle = Obstacle.of(refusal, *gate.further_refusals(request, refusal))
 
             def refusals_with(options: Options) -> list[str]:
-                left = gate.refusal(replace(request, options=options), self.editor.code)
-                return [] if left is None else [left.code]
+                remaining = gate.refusal(replace(request, options=options), self.editor.code)
+                return [] if remaining is None else [remaining.code]
 
             refusals = overruled_by_reason([refusal.code], resource.workspace_id, caller, refusals_with)
             reason_form = refusals and ReasonForm(

@@ -141,8 +141,8 @@ class ResourcePage(StudioPage):
     def forget(self, *more: str) -> None:
         """Clear the cached data of the resource, which has changed; `more` are further cached properties."""
         read = ("resource", "with_history", "workspace_id", "code_agent", "summary", "taken_back")
-        for known in (*read, *more):
-            self.__dict__.pop(known, None)
+        for name in (*read, *more):
+            self.__dict__.pop(name, None)
 
     def offered_again(self) -> dict[str, Any] | None:
         """Return the version that was taken back, with its actions; None if none was.
@@ -157,7 +157,7 @@ class ResourcePage(StudioPage):
             before=END_OF_LOG,
             limit=1,
             where=Q(resource_uuid=target.identity, previous_version_id=version.version_id, hidden_from=""),
-            types=frozenset(f"{target.kind}.{what}" for what in ("published", "unpublished")),
+            types=frozenset(f"{target.kind}.{change}" for change in ("published", "unpublished")),
             resource_kind=target.kind,
             resource_id=target.id,
             by=self.caller,
@@ -264,7 +264,9 @@ class ResourcePage(StudioPage):
 
     def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""
-        for step in additions.collect(lambda one: one.next_steps(self.caller, self.kind, resource, version)):
+        for step in additions.collect(
+            lambda extension: extension.next_steps(self.caller, self.kind, resource, version)
+        ):
             message = format_html('{} <a class="link" href="{}">{}</a>', message, step.address, step.title)
         return message
 

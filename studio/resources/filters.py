@@ -51,15 +51,15 @@ USUAL_ORDER: Final = "changed"
 _ANY: Final = ("", gettext_lazy("Any"))
 
 
-def _make_field(one: Filter) -> forms.Field:
+def _make_field(filter_: Filter) -> forms.Field:
     """Return the field of a filter without its own here; one without a label is only set by links."""
-    more: dict[str, Any] = {"required": False, "label": one.label}
-    if not one.label:
+    more: dict[str, Any] = {"required": False, "label": filter_.label}
+    if not filter_.label:
         more["widget"] = forms.HiddenInput
-    if one.is_switch:
+    if filter_.is_switch:
         return forms.BooleanField(**more)
-    if one.choices is not None:
-        return forms.ChoiceField(choices=[_ANY, *one.choices], **more)
+    if filter_.choices is not None:
+        return forms.ChoiceField(choices=[_ANY, *filter_.choices], **more)
     return forms.CharField(max_length=MAX_TEXT, **more)
 
 
@@ -89,7 +89,9 @@ class FilterForm(forms.Form):
         choices=[(name, words) for name, (_column, words) in ORDERS.items()],
     )
 
-    def __init__(self, data: Any, *, kind: StudioKind, caller: Caller, known: Overview | None = None) -> None:
+    def __init__(
+        self, data: Any, *, kind: StudioKind, caller: Caller, overview: Overview | None = None
+    ) -> None:
         super().__init__(data, auto_id="filter-%s")
         self.caller = caller
         workspaces = [_ANY, *workspace_choices(Right.READ, caller)]
@@ -101,8 +103,12 @@ class FilterForm(forms.Form):
             name: _make_field(value) for name, value in self.filters.items() if name not in self.fields
         }
         self.suggested: dict[str, Iterable[str]] = {}
-        if known is not None:
-            for name, names in (("author", known.authors), ("label", known.labels), ("tag", known.tags)):
+        if overview is not None:
+            for name, names in (
+                ("author", overview.authors),
+                ("label", overview.labels),
+                ("tag", overview.tags),
+            ):
                 self._offer(name, list(names))
         for form_field in self.fields.values():
             form_field.widget.attrs |= {"class": "input", "dir": "auto"}
@@ -121,8 +127,8 @@ class FilterForm(forms.Form):
         )
 
     def clean_author(self) -> str:
-        typed: str = self.cleaned_data["author"]
-        return known_name(typed) if typed else ""
+        author: str = self.cleaned_data["author"]
+        return known_name(author) if author else ""
 
     def clean_label(self) -> str:
         """Return the name in the form of labels: in lower case."""
@@ -132,8 +138,8 @@ class FilterForm(forms.Form):
     def list_filter(self) -> Wanted:
         """The filter, without invalid values."""
         self.is_valid()
-        given = {name: self.cleaned_data.get(name) for name in self.filters}
-        return Wanted({name: self.filters[name].read(value) for name, value in given.items() if value})
+        values = {name: self.cleaned_data.get(name) for name in self.filters}
+        return Wanted({name: self.filters[name].read(value) for name, value in values.items() if value})
 
     @property
     def order_name(self) -> str:

@@ -203,13 +203,13 @@ class Columns:
     workspace: bool
 
     @classmethod
-    def of(cls, known: Overview) -> Columns:
+    def of(cls, overview: Overview) -> Columns:
         """Return the columns whose values differ among the readable resources, on any page."""
         return cls(
-            visibility=len(known.visibilities) > 1,
-            labels=bool(known.labels),
-            tags=bool(known.tags),
-            workspace=len(known.workspaces) > 1,
+            visibility=len(overview.visibilities) > 1,
+            labels=bool(overview.labels),
+            tags=bool(overview.tags),
+            workspace=len(overview.workspaces) > 1,
         )
 
 

@@ -56,13 +56,13 @@ class ListPage(StudioPage):
             return self.go(f"?{query.urlencode()}")
         self.listen({"resource_kind": self.kind.slug})
         catalog = self.kind.catalog(self.caller)
-        known = overview(catalog, self.editor.cache)
-        form = FilterForm(request.GET, kind=self.kind, caller=self.caller, known=known)
+        list_overview = overview(catalog, self.editor.cache)
+        form = FilterForm(request.GET, kind=self.kind, caller=self.caller, overview=list_overview)
         filters = form.list_filter
         entries = catalog.search(filters, order=form.sorting, cache=self.editor.cache)
         page = self.paginate(entries, PER_PAGE)
         rows = self._rows(list(page.object_list))
-        folders, folders_left_out = tree(known.folders, filters.get("folder", ""))
+        folders, folders_left_out = tree(list_overview.folders, filters.get("folder", ""))
         return self.page(
             "studio/resources/list.html",
             title=self.kind.title,
@@ -72,7 +72,7 @@ class ListPage(StudioPage):
             page=page,
             counted=self.kind.count_in_words(page.paginator.count),
             rows=rows,
-            columns=Columns.of(known),
+            columns=Columns.of(list_overview),
             heads=heads(form),
             chips=quick_chips(form),
             tag_chips=[tag_chip(form, tag) for tag in filters.get("tag", ())],
@@ -125,7 +125,7 @@ class ListPage(StudioPage):
             "label_chosen": (_("Label…"), publishes),
             "tag_chosen": (_("Tag…"), True),
         }
-        further = additions.collect(lambda one: one.chosen(self.caller, ChosenOn.LIST))
+        further = additions.collect(lambda extension: extension.chosen(self.caller, ChosenOn.LIST))
         more = (
             _("All %(count)s matches")
             if count <= MAX_CHOSEN
@@ -197,23 +197,23 @@ class CreatePage(StudioPage):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Save the first version as a draft and open it; after an error, show the form again."""
-        typed = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
+        data = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
         if request.POST.get("then") == unsaved.RESTORE:
-            return self._form(typed, {}, self._workspaces(), restored=True)
-        resource_id = typed["id"].strip()
+            return self._form(data, {}, self._workspaces(), restored=True)
+        resource_id = data["id"].strip()
         if not _USUAL_ID.fullmatch(resource_id) and request.POST.get("unusual") != resource_id:
-            return self._form(typed, {}, self._workspaces(), status=400, unusual=resource_id)
+            return self._form(data, {}, self._workspaces(), status=400, unusual=resource_id)
         choice = self.kind.words.first_choice
-        beginning: Config = {"name": typed["name"].strip()}
+        beginning: Config = {"name": data["name"].strip()}
         if choice is None:
-            beginning[self.kind.text_field] = typed["text"]
+            beginning[self.kind.text_field] = data["text"]
         else:
-            beginning |= {choice.field: typed["choice"], **choice.begins(typed["choice"])}
+            beginning |= {choice.field: data["choice"], **choice.begins(data["choice"])}
         try:
             resolved = self.kind.collection.create(
                 beginning,
                 id=resource_id or None,
-                workspace=typed["workspace"] or None,
+                workspace=data["workspace"] or None,
                 publish=False,
                 by=self.caller,
             )
@@ -221,10 +221,10 @@ class CreatePage(StudioPage):
             first = self.kind.text_field if choice is None else choice.field
             fields = {"workspaceId": "workspace", first: "text" if choice is None else "choice"}
             errors, status = errors_at_fields(error, fields)
-            return self._form(typed, errors, self._workspaces(), status=status)
+            return self._form(data, errors, self._workspaces(), status=status)
         resource_id = resolved.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
-        message %= {"name": shorten(typed["name"].strip(), _MAX_TOLD)}
+        message %= {"name": shorten(data["name"].strip(), _MAX_TOLD)}
         return self.go(self.kind.address("change", resource_id), message)
 
     def _workspaces(self) -> list[tuple[str, str]]:
@@ -232,7 +232,7 @@ class CreatePage(StudioPage):
 
     def _form(
         self,
-        given: Mapping[str, str],
+        values: Mapping[str, str],
         errors: Mapping[str, str],
         workspaces: list[tuple[str, str]],
         *,
@@ -240,7 +240,7 @@ class CreatePage(StudioPage):
         restored: bool = False,
         unusual: str = "",
     ) -> HttpResponse:
-        others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
+        other_errors: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
         words = self.kind.words
         first_field = self.kind.text_field if words.first_choice is None else words.first_choice.field
         return self.page(
@@ -250,9 +250,9 @@ class CreatePage(StudioPage):
             status=status,
             kind=self.kind,
             list_address=self.kind.address("changelist"),
-            given=given,
+            given=values,
             errors=errors,
-            others=others,
+            others=other_errors,
             workspaces=workspaces,
             restored=restored,
             unusual=unusual,
@@ -280,12 +280,12 @@ class DuplicatePage(ResourcePage):
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Create the copy and open it; after an error, show the form with the reason."""
-        typed = {name: request.POST.get(name, "").strip() for name in COPIED_FIELDS}
+        data = {name: request.POST.get(name, "").strip() for name in COPIED_FIELDS}
         try:
-            copy = self._copy(typed)
+            copy = self._copy(data)
         except (Invalid, IdTaken, Forbidden) as error:
             errors, status = errors_at_fields(error, {"newId": "id", "workspaceId": "workspace"})
-            return self._form(typed, errors, status=status)
+            return self._form(data, errors, status=status)
         message = _("“%(name)s” is copied. The copy is a draft, and has no live version.")
         return self.go(self.kind.address("change", copy.resource.pk), message % {"name": self.summary.name})
 
@@ -296,14 +296,14 @@ class DuplicatePage(ResourcePage):
             raise NotFound("This agent is exactly as its code defines it: nothing of it is stored here.")
         return self.resource
 
-    def _copy(self, typed: Mapping[str, str]) -> Resolved[Any]:
+    def _copy(self, data: Mapping[str, str]) -> Resolved[Any]:
         """Create the copy; an unchanged proposed id may be replaced by any similar free one."""
         source = self.source
         drafts = self.may(Right.READ_DRAFTS)
-        name = typed["name"] or _("%(name)s (copy)") % {"name": self.summary.name}
-        ids = [typed["id"]]
-        if typed["id"] == typed["proposed"]:
-            ids += [f"{typed['id']}-{number}" for number in range(2, _MAX_TRIES)]
+        name = data["name"] or _("%(name)s (copy)") % {"name": self.summary.name}
+        ids = [data["id"]]
+        if data["id"] == data["proposed"]:
+            ids += [f"{data['id']}-{number}" for number in range(2, _MAX_TRIES)]
         for new_id in ids:
             try:
                 return self.collection.clone(
@@ -311,7 +311,7 @@ class DuplicatePage(ResourcePage):
                     new_id,
                     Selector(version_id=source.current.version_id) if drafts else PUBLISHED,
                     name=name,
-                    workspace=typed["workspace"] or None,
+                    workspace=data["workspace"] or None,
                     by=self.caller,
                 )
             except IdTaken:
@@ -320,7 +320,7 @@ class DuplicatePage(ResourcePage):
         raise AssertionError  # the last attempt returned or raised
 
     def _form(
-        self, given: Mapping[str, str], errors: Mapping[str, str] | None = None, *, status: int = 200
+        self, values: Mapping[str, str], errors: Mapping[str, str] | None = None, *, status: int = 200
     ) -> HttpResponse:
         workspaces = workspace_choices(Right.SAVE, self.caller)
         if not workspaces:
@@ -332,7 +332,7 @@ class DuplicatePage(ResourcePage):
             status=status,
             given={
                 "name": _("%(name)s (copy)") % {"name": self.summary.name},
-                **{name: value for name, value in given.items() if value or name != "name"},
+                **{name: value for name, value in values.items() if value or name != "name"},
             },
             errors=messages,
             others=[message for field, message in messages.items() if field not in COPIED_FIELDS],

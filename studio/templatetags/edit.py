@@ -61,21 +61,21 @@ def marked_words(context: template.Context, field: str) -> dict[str, Any]:
 
 
 @register.simple_tag
-def row_buttons(what: str, *, moves: bool) -> str:
+def row_buttons(row_type: str, *, moves: bool) -> str:
     """Return the buttons of a row of this type, which are the same in each."""
-    return _row_buttons(what, moves, get_language())
+    return _row_buttons(row_type, moves, get_language())
 
 
 @lru_cache(maxsize=256)
-def _row_buttons(what: str, moves: bool, _language: str | None) -> str:  # noqa: FBT001  a cache key
-    context = {"what": what, "words": ROWS[what], "moves": moves}
+def _row_buttons(row_type: str, moves: bool, _language: str | None) -> str:  # noqa: FBT001  a cache key
+    context = {"what": row_type, "words": ROWS[row_type], "moves": moves}
     return render_to_string("studio/editing/row_buttons.html", context)
 
 
 @register.simple_tag
-def conditions(rules: dict[str, Any] | None, what: str = "shown") -> str:
+def conditions(rules: dict[str, Any] | None, effect: str = "shown") -> str:
     """Return the sentence when something is `shown`, `used` or `offered`; empty if always."""
-    return sentence(rules, what) if in_words(rules) else ""
+    return sentence(rules, effect) if in_words(rules) else ""
 
 
 @register.simple_tag

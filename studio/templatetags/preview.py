@@ -16,10 +16,10 @@ register = template.Library()
 
 
 @register.simple_tag
-def pieces(found: Iterable[Piece]) -> SafeString:
+def pieces(text_pieces: Iterable[Piece]) -> SafeString:
     """Return the pieces of a text; filled-in placeholders are marked, with their name as the title."""
     html = []
-    for piece in found:
+    for piece in text_pieces:
         text = escape_text(piece.text)
         if piece.origin is not Origin.TEXT:
             text = f'<bdi class="from-{piece.origin.value}" title="{escape(piece.path)}">{text}</bdi>'
@@ -28,6 +28,6 @@ def pieces(found: Iterable[Piece]) -> SafeString:
 
 
 @register.simple_tag
-def answer(found: Iterable[Span]) -> SafeString:
+def answer(spans: Iterable[Span]) -> SafeString:
     """Return one of two answers; text only in this one is marked, also for screen readers."""
-    return mark_spans(found)
+    return mark_spans(spans)

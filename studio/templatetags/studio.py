@@ -118,8 +118,8 @@ def star_button(star: Star, name: str) -> SafeString:
 def panels(context: template.Context, slot: str, field: str = "") -> SafeString:
     """Return other applications' panels in a slot of the page; below a field, only that field's."""
     offered: Iterable[Panel] = context.get("panels") or ()
-    found = [panel for panel in offered if (panel.slot, panel.field) == (slot, field)]
-    return format_html_join("", "{}", ((panel.html,) for panel in found))
+    panels = [panel for panel in offered if (panel.slot, panel.field) == (slot, field)]
+    return format_html_join("", "{}", ((panel.html,) for panel in panels))
 
 
 @register.simple_tag

@@ -67,20 +67,20 @@ class PeoplePage(StudioPage):
 
     def get(self, request: HttpRequest) -> JsonResponse:
         """Return the first people whose user name or full name has the text, each once."""
-        given = {name: str(value).replace("\x00", "") for name, value in request.GET.items()}
-        text = given.get("q", "").strip()
-        if "inviting" in given:
+        params = {name: str(value).replace("\x00", "") for name, value in request.GET.items()}
+        text = params.get("q", "").strip()
+        if "inviting" in params:
             # Memberships in other workspaces of people who are not members; only in common workspaces.
-            workspace_id = given["inviting"]
+            workspace_id = params["inviting"]
             self.editor.workspace.find(workspace_id, right=Right.ADMINISTER, by=self.caller)
             elsewhere = Membership.objects.filter(within("workspace", self.caller.scope(Right.READ_DRAFTS)))
             members = Membership.objects.filter(workspace=workspace_id).values("user")
             people: Any = elsewhere.exclude(user__in=members)
         else:
-            workspace_id = given.get("workspace", "")
+            workspace_id = params.get("workspace", "")
             self.editor.workspace.find(workspace_id, right=Right.READ_DRAFTS, by=self.caller)
             people = Membership.objects.filter(workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS))
-        if "persons" in given:
+        if "persons" in params:
             people = people.filter(is_service=False)
         return JsonResponse({"choices": [asdict(person) for person in _first(people, text)]})
 
@@ -94,13 +94,13 @@ def _first(memberships: Any, text: str) -> Iterable[Person]:
         .select_related("user")
         .order_by(ByName(names[0]), names[0])
     )
-    found: dict[str, Person] = {}
+    people: dict[str, Person] = {}
     for row in rows[: 2 * MAX_PEOPLE]:
         user = row.user
         full: str = user.get_full_name() if hasattr(user, "get_full_name") else ""
         person = Person(id=user.get_username(), name=shorten(full.strip()), preview=role_name(row.role))
-        found.setdefault(person.id, person)
-    return list(found.values())[:MAX_PEOPLE]
+        people.setdefault(person.id, person)
+    return list(people.values())[:MAX_PEOPLE]
 
 
 PER_PAGE: Final = 50

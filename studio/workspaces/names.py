@@ -18,8 +18,8 @@ def names_of_several(caller: Caller, right: Right = Right.READ) -> Mapping[str, 
     scope = caller.scope(right)
     if scope is not None and len(scope) < 2:
         return {}
-    found = workspace_names(caller, right)
-    return found if len(found) > 1 else {}
+    names = workspace_names(caller, right)
+    return names if len(names) > 1 else {}
 
 
 T = TypeVar("T")

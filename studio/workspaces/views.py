@@ -154,7 +154,7 @@ class WorkspacePage(AdministrationPage):
             "tabs": NavigationRow.of(tabs),
             "settings": NavigationRow.of(settings) if is_setting else None,
             "list_address": reverse(f"{ROUTE}changelist"),
-            "notices": additions.collect(lambda one: one.notices(self.caller, self.workspace.pk)),
+            "notices": additions.collect(lambda extension: extension.notices(self.caller, self.workspace.pk)),
         }
         return super().page(template, title=title, status=status, **{**more, **context})
 
@@ -183,8 +183,8 @@ class WorkspacesPage(AdministrationPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         administered = with_member_counts(self.verbs.list(by=self.caller))
-        others = memberships_beyond(Right.ADMINISTER, by=self.caller)
-        admins = list_admins((other.workspace_id for other in others), by=self.caller)
+        other_memberships = memberships_beyond(Right.ADMINISTER, by=self.caller)
+        admins = list_admins((other.workspace_id for other in other_memberships), by=self.caller)
         return self.page(
             "studio/workspaces/list.html",
             title=gettext("Workspaces"),
@@ -196,7 +196,7 @@ class WorkspacesPage(AdministrationPage):
                     address("activity", other.workspace_id),
                     admins.get(other.workspace_id),
                 )
-                for other in others
+                for other in other_memberships
             ],
             activity_address=reverse("studio:activity"),
             keys_address=reverse(f"{ROUTE}unlimited_keys") if administered else "",
@@ -272,8 +272,8 @@ class ListingPage(WorkspacePage):
         self.is_across = "workspace" not in kwargs
         workspace = quote(request.GET.get("workspace", "")) if self.is_across else kwargs["workspace"]
         super().setup(request, *args, **{**kwargs, "workspace": workspace})
-        shown = request.GET.get(SHOW, "")
-        self.part = shown if shown in self.parts else next(iter(self.parts), "")
+        part = request.GET.get(SHOW, "")
+        self.part = part if part in self.parts else next(iter(self.parts), "")
 
     @cached_property
     def listed_id(self) -> str | None:

@@ -131,15 +131,15 @@ class Dataset(ById[D_co, DatasetRecord]):
         stored, and the result lists them.
         """
         body = content.encode() if isinstance(content, str) else content
-        asked = query(format=file_format, dry_run=dry_run or None)
+        params = query(format=file_format, dry_run=dry_run or None)
         path = f"{self._path}/import"
-        return Call(request=Request("POST", path, asked, body, is_file=True), read=reading(Imported))
+        return Call(request=Request("POST", path, params, body, is_file=True), read=reading(Imported))
 
     @method
     def export_file(self, file_format: FileFormat = "jsonl", *, version: int | None = None) -> Call[str]:
         """Return the items as a file, now or as of a version."""
-        asked = query(format=file_format, version=version)
-        return Call.to("GET", f"{self._path}/export", text, query=asked)
+        params = query(format=file_format, version=version)
+        return Call.to("GET", f"{self._path}/export", text, query=params)
 
     def get_item(self, item_id: str) -> DatasetItem[D_co]:
         """Return an item; no request is sent yet."""

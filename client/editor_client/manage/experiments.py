@@ -240,8 +240,8 @@ class Experiment(Handle[D_co]):
     @method
     def compare(self, *, baseline: str | None = None, per_page: int = 1000) -> Call[Comparison]:
         """Compare it with another experiment, by default with its own baseline."""
-        asked = query(per_page=per_page, baseline=baseline)
-        return Call.to("GET", f"{self._path}/compare", reading(Comparison), query=asked)
+        params = query(per_page=per_page, baseline=baseline)
+        return Call.to("GET", f"{self._path}/compare", reading(Comparison), query=params)
 
     @method
     def delete(self) -> Call[Success]:
@@ -289,15 +289,15 @@ AT_ONCE: Final = 100
 class Step:
     """One call of a function of the application, with its result: a value or an error."""
 
-    def __init__(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
-        self._function, self._arguments, self._named = function, arguments, named
+    def __init__(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> None:
+        self._function, self._arguments, self._keywords = function, arguments, keywords
         self.value: Any = None
         self.error: str | None = None
 
     def __call__(self) -> Step:
         """Call it; an exception also counts as a result."""
         try:
-            self.value = self._function(*self._arguments, **self._named)
+            self.value = self._function(*self._arguments, **self._keywords)
         except Exception as error:  # noqa: BLE001  a function of the application may raise anything
             self.error = f"{type(error).__name__}: {error}"
         return self
@@ -333,23 +333,23 @@ def evaluation(
     exception of the function is the error of that item. Raises `NotFound` for an unknown dataset.
     """
     name = name or _name(function)
-    found: DatasetRecord = yield from _dataset(dataset)
+    record: DatasetRecord = yield from _dataset(dataset)
     if baseline is None:
-        baseline = yield from _newest(found.id, name)
+        baseline = yield from _newest(record.id, name)
     start = _describe_method(ExperimentMethods.start_experiment)
-    started = yield start(None, found.id, start=False, name=name, attempts=attempts)
-    experiment: Experiment[Any] = Experiment(None, found.id, started.experiment_id)
+    started = yield start(None, record.id, start=False, name=name, attempts=attempts)
+    experiment: Experiment[Any] = Experiment(None, record.id, started.experiment_id)
     submit = _describe_method(Experiment.submit_result)
     page = 0
     while True:
-        path = f"/datasets/{found.id}/items"
-        given = {"page": page, "per_page": AT_ONCE, "direction": "ASC", "order_by": "created_at"}
-        listed: ItemPage = yield listing(path, ItemPage, {**given, "version": found.version})
-        for item in listed.item_records:
+        path = f"/datasets/{record.id}/items"
+        params = {"page": page, "per_page": AT_ONCE, "direction": "ASC", "order_by": "created_at"}
+        item_page: ItemPage = yield listing(path, ItemPage, {**params, "version": record.version})
+        for item in item_page.item_records:
             for attempt in range(attempts):
                 result = yield from _build_result(function, scorers, item)
                 yield submit(experiment, item.id, attempt=attempt, **result)
-        if not listed.has_more:
+        if not item_page.has_more:
             break
         page += 1
     yield _describe_method(Experiment.finalize)(experiment)
@@ -368,24 +368,24 @@ def _describe_method(method: Any) -> Callable[..., Call[Any]]:
 def _dataset(name: str) -> Steps:
     page = 0
     while True:
-        found: DatasetPage = yield listing("/datasets", DatasetPage, {"page": page, "per_page": AT_ONCE})
-        for dataset in found.datasets:
+        response: DatasetPage = yield listing("/datasets", DatasetPage, {"page": page, "per_page": AT_ONCE})
+        for dataset in response.datasets:
             if name in {dataset.name, dataset.id}:
                 return dataset
-        if not found.has_more:
+        if not response.has_more:
             raise NotFound(f"There is no dataset {name!r} that the key may read.")
         page += 1
 
 
 def _newest(dataset_id: str, name: str) -> Steps:
     path = f"/datasets/{dataset_id}/experiments"
-    found: ExperimentPage = yield listing(path, ExperimentPage, {"per_page": AT_ONCE})
-    same = (
+    response: ExperimentPage = yield listing(path, ExperimentPage, {"per_page": AT_ONCE})
+    experiment_ids = (
         experiment.id
-        for experiment in found.experiments
+        for experiment in response.experiments
         if experiment.name == name and experiment.target_type is None and experiment.outcome == "complete"
     )
-    return next(same, None)
+    return next(experiment_ids, None)
 
 
 def _build_result(
@@ -401,8 +401,8 @@ def _build_result(
         return {"error": {"message": answer.error}}
     scores: list[Mapping[str, Any]] = []
     for scorer in scorers:
-        given = {"input": item.input, "output": answer.value, "ground_truth": item.ground_truth}
-        score = yield Step(scorer, **given, metadata=dict(item.metadata or {}))
+        arguments = {"input": item.input, "output": answer.value, "ground_truth": item.ground_truth}
+        score = yield Step(scorer, **arguments, metadata=dict(item.metadata or {}))
         if score.error is not None:
             return {"error": {"message": f"The scorer {_name(scorer)!r} raised {score.error}"}}
         scores.append({"scorerId": _name(scorer), "score": float(score.value)})
@@ -467,8 +467,8 @@ class GateMethods(Driver):
         release_id: str | None = None,
     ) -> Call[GateCheck]:
         """Check the gates for a version, by default the latest, or for a release."""
-        asked = query(kind=kind, id=resource_id, version_id=version_id, release=release_id)
-        return Call.to("GET", "/gates/check", reading(GateCheck), query=asked)
+        params = query(kind=kind, id=resource_id, version_id=version_id, release=release_id)
+        return Call.to("GET", "/gates/check", reading(GateCheck), query=params)
 
     @method
     def run_gates(
@@ -491,6 +491,6 @@ class GateMethods(Driver):
 
 
 def _body(fields: GateChanges) -> dict[str, Any]:
-    given: Mapping[str, Any] = fields
+    values: Mapping[str, Any] = fields
     lists = {"scorer_ids", "rules"}
-    return with_json_names({name: list(value) if name in lists else value for name, value in given.items()})
+    return with_json_names({name: list(value) if name in lists else value for name, value in values.items()})

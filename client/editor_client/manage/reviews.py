@@ -41,8 +41,8 @@ class Review(ById[D_co, ReviewRecord]):
 
         Raises `Conflict` with the code `review_outdated` if the review is now about another version.
         """
-        given = {"versionId": version_id, "verdict": verdict} | ({} if body is None else {"body": body})
-        return Call.to("POST", f"{self._path}/verdicts", self._read, body=given)
+        payload = {"versionId": version_id, "verdict": verdict} | ({} if body is None else {"body": body})
+        return Call.to("POST", f"{self._path}/verdicts", self._read, body=payload)
 
 
 class ReviewMethods(Driver):

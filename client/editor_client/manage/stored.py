@@ -159,8 +159,8 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     @method
     def export(self, fields: Mapping[str, Any] | None = None, **selector: Unpack[Selector]) -> Call[Export]:
         """Return a version, or given snapshot fields, as the content of its file; nothing is saved."""
-        path, asked = f"{self._path}/export", query(**selector)
-        return Call.to("POST", path, reading(Export), query=asked, body=fields, about=self._about)
+        path, params = f"{self._path}/export", query(**selector)
+        return Call.to("POST", path, reading(Export), query=params, body=fields, about=self._about)
 
     @method
     def clone(
@@ -311,10 +311,10 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
         return Call.to("GET", self._path + rest, read, query=query, about=self._about)
 
     def _change(
-        self, method: str, read: Callable[[Answer], T], rest: str = "", *, removes: bool = False, **sent: Any
+        self, method: str, read: Callable[[Answer], T], rest: str = "", *, removes: bool = False, **more: Any
     ) -> Call[T]:
         path = self._path + rest
-        return Call.to(method, path, read, about=self._about, changes=True, removes=removes, **sent)
+        return Call.to(method, path, read, about=self._about, changes=True, removes=removes, **more)
 
 
 def creation(kind: Kind[R, V, L, C], fields: Mapping[str, Any]) -> Call[R]:

@@ -225,8 +225,8 @@ class AgentMethods(Driver):
         self, *, partial: bool | None = None, request_context: Mapping[str, Any] | None = None
     ) -> Call[dict[str, ServedAgent]]:
         """Return every published agent that the key may read, by id; `partial` omits the texts."""
-        asked = (*query(partial=partial), *context_query(request_context))
-        return Call.to("GET", "/agents", _agents_by_id, query=asked)
+        params = (*query(partial=partial), *context_query(request_context))
+        return Call.to("GET", "/agents", _agents_by_id, query=params)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent[Self]:
         """Return an agent as applications use it; no request is sent yet."""
@@ -245,9 +245,11 @@ class AgentMethods(Driver):
 
         The selector names the version of each; by default the published ones.
         """
-        named = (("agent", agents), ("promptBlock", prompt_blocks))
+        ids_by_kind = (("agent", agents), ("promptBlock", prompt_blocks))
         body: dict[str, Any] = {
-            "resources": [{"kind": kind, "id": resource_id} for kind, ids in named for resource_id in ids]
+            "resources": [
+                {"kind": kind, "id": resource_id} for kind, ids in ids_by_kind for resource_id in ids
+            ]
         }
         chosen = {name: value for name, value in with_json_names(selector).items() if value is not None}
         return Call.to("POST", "/locks", _lock, body=body | ({"selector": chosen} if chosen else {}))
@@ -280,10 +282,10 @@ def _parts(agent_id: str, selector: Query) -> Call[AgentParts]:
     return _read(AgentParts, agent_id, selector, (*selector, ("form", "parts")))
 
 
-def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call[R]:
+def _read(result: type[R], agent_id: str, selector: Query, params: Query) -> Call[R]:
     path, about = f"/agents/{id_segment(agent_id)}", Resource("agents", agent_id)
     version_id = dict(selector).get("versionId")
-    return cached_read(result, about, path, asked, ("id", agent_id), ("resolved_version_id", version_id))
+    return cached_read(result, about, path, params, ("id", agent_id), ("resolved_version_id", version_id))
 
 
 def _evaluate_parts(
@@ -295,11 +297,11 @@ def _evaluate_parts(
 def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
     """Return the application's own description of an agent; raises `ValidationFailed` if it is invalid."""
     described = with_json_names(fields)
-    known = [member.json_name for member in members(ServedAgent)]
+    field_names = [member.json_name for member in members(ServedAgent)]
     for name in described:
-        if name not in known:
+        if name not in field_names:
             raise ValidationFailed.field(
-                f"fallback.{name}", (f"is not a field of an agent: {', '.join(known)}")
+                f"fallback.{name}", (f"is not a field of an agent: {', '.join(field_names)}")
             )
     try:
         return ServedAgent.of({**described, "id": agent_id, "source": "fallback"}, stale=True)

@@ -161,8 +161,8 @@ class Cache:
 
     def get(self, key: Key) -> Entry | None:
         """Return the cached answer; None if there is none."""
-        found = self._entries.get(key)
-        return found if isinstance(found, Entry) else None
+        entry = self._entries.get(key)
+        return entry if isinstance(entry, Entry) else None
 
     def knows(self, key: Key) -> bool:
         """Return whether there is an entry, even if the last answer was a refusal."""

@@ -226,13 +226,13 @@ class Reads:
                     if self._refused_at is not None and ticket.number > self._refused_at:
                         self._refused_at = None
             yield from self.note_rights(answer.rights, ticket.number)
-            asked = key
+            requested_key = key
             if answer.rights not in {"", key.scope.rights}:
                 # The current rights may differ: a late answer does not change them.
                 key = key._replace(scope=self._rights.scope(call, answer.rights))
             # Answers read with other rights are not returned, even if this answer is an error.
-            cached = cached if key == asked else None
-            if key != asked and answer.status == NOT_MODIFIED:
+            cached = cached if key == requested_key else None
+            if key != requested_key and answer.status == NOT_MODIFIED:
                 return (yield from self._ask(call, key, None, seconds))
             if cached is not None and answer.status == NOT_MODIFIED:
                 entry = replace(cached, ticket=ticket, unconfirmed=False)
@@ -285,8 +285,8 @@ def _entry(call: Call[Any], answer: Answer, ticket: Ticket) -> Entry:
     """Return the cache entry for a good answer; raises `ServerError` if it is invalid."""
     value = call.read(answer)
     assert call.about is not None  # noqa: S101
-    shown = (Resource("prompt-blocks", block_id) for block_id in value.shown_block_ids)
-    return Entry(ticket, answer, value, concerns=(call.about, *shown))
+    blocks = (Resource("prompt-blocks", block_id) for block_id in value.shown_block_ids)
+    return Entry(ticket, answer, value, concerns=(call.about, *blocks))
 
 
 def stale(cached: Entry) -> Any:
@@ -313,19 +313,19 @@ _NOT: _ByTheServer = _ByTheServer(float("-inf"), events_tell=True)
 
 
 class AgentReads:
-    """The reads of agents of one client; `held` performs cacheable reads."""
+    """The reads of agents of one client; `read_call` performs cacheable reads."""
 
     def __init__(
         self,
         reads: Reads,
-        held: Callable[[Call[Any]], Flow[Any]],
+        read_call: Callable[[Call[Any]], Flow[Any]],
         clock: Callable[[], float],
         *,
         parts_cost_nothing: bool,
     ) -> None:
         """`parts_cost_nothing` means that cached parts are read without a request."""
         self._reads = reads
-        self._held = held
+        self._read_call = read_call
         self._clock = clock
         self._parts_cost_nothing = parts_cost_nothing
         self._results: OrderedDict[tuple[str, Query], tuple[Any, Any]] = OrderedDict()
@@ -341,11 +341,11 @@ class AgentReads:
     def read(self, call: Call[Any], local: Local[Any]) -> Flow[Any]:
         """Return an agent in a context, evaluated here if possible."""
         for name in (_ANY, call.request.path) if self._by_the_server else ():
-            found = self._by_the_server.get(name, _NOT)
-            if self._clock() < found.until:
-                return (yield from self._let_server_evaluate(call, local, events_tell=found.events_tell))
+            decision = self._by_the_server.get(name, _NOT)
+            if self._clock() < decision.until:
+                return (yield from self._let_server_evaluate(call, local, events_tell=decision.events_tell))
         try:
-            parts = yield from self._held(local.parts)
+            parts = yield from self._read_call(local.parts)
         except (ValidationFailed, Conflict) as error:
             # The server is too old for parts, or chooses the agent's versions in its own way.
             has_no_parts = error.code == "parts_unavailable" or any(
@@ -374,7 +374,7 @@ class AgentReads:
             if offline is not None and (yield from self._reads.find_cached(call, key)) is None:
                 return offline
         try:
-            return (yield from self._held(call if events_tell else replace(call, events_tell=False)))
+            return (yield from self._read_call(call if events_tell else replace(call, events_tell=False)))
         except NO_ANSWER:
             offline = yield from self._offline(local)
             if offline is None:
@@ -384,22 +384,22 @@ class AgentReads:
     def _offline(self, local: Local[Any]) -> Flow[Any]:
         """Return the agent evaluated from cached parts as far as possible, as stale; None if impossible."""
         key = yield from self._reads.key(local.parts)
-        held = yield from self._reads.find_cached(local.parts, key)
-        if held is None:
+        entry = yield from self._reads.find_cached(local.parts, key)
+        if entry is None:
             return None
         try:
-            return replace(local.evaluate_offline(held.value), stale=True)
+            return replace(local.evaluate_offline(entry.value), stale=True)
         except CannotEvaluate:
             return None
 
     def _evaluate(self, call: Call[Any], local: Local[Any], parts: Any) -> Any:
         """Evaluate an agent in a context, once as long as its parts stay the same."""
-        asked = (call.request.path, call.request.query)
-        known = self._results.get(asked)
-        if known is None or known[0] is not parts.raw:
-            known = (parts.raw, local.evaluate(parts))
+        result_key = (call.request.path, call.request.query)
+        cached = self._results.get(result_key)
+        if cached is None or cached[0] is not parts.raw:
+            cached = (parts.raw, local.evaluate(parts))
             with self._lock:
-                self._results[asked] = known
+                self._results[result_key] = cached
                 while len(self._results) > MAX_ENTRIES:
                     self._results.popitem(last=False)
-        return replace(known[1], stale=True) if parts.stale else known[1]
+        return replace(cached[1], stale=True) if parts.stale else cached[1]

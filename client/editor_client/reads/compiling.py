@@ -29,25 +29,25 @@ def compile_prompt(
     too long.
     """
     if "content" in prompt:
-        shown: Any = [{"type": "prompt_block", "content": prompt["content"], "rules": prompt.get("rules")}]
+        template: Any = [{"type": "prompt_block", "content": prompt["content"], "rules": prompt.get("rules")}]
     elif "instructions" in prompt:
-        shown = prompt["instructions"]
+        template = prompt["instructions"]
     else:
         raise ValidationFailed.field("prompt", "has neither content nor instructions")
     if not isinstance(context, Mapping | None):
         raise ValidationFailed.field("context", NO_OBJECT)
-    given = blocks or {}
-    missing = [block_id for block_id in referenced_blocks(prompt) if block_id not in given]
+    blocks_by_id = blocks or {}
+    missing = [block_id for block_id in referenced_blocks(prompt) if block_id not in blocks_by_id]
     if missing:
-        wanted = ", ".join(map(repr, missing))
-        raise ValidationFailed.field("blocks", f"lacks {wanted}, which the instructions refer to")
-    found: dict[str, BlockText | str] = {}
-    for block_id, block in given.items():
+        names = ", ".join(map(repr, missing))
+        raise ValidationFailed.field("blocks", f"lacks {names}, which the instructions refer to")
+    texts: dict[str, BlockText | str] = {}
+    for block_id, block in blocks_by_id.items():
         if block is not None and "content" not in block:
             raise ValidationFailed.field(f"blocks.{block_id}", "has no content")
-        found[block_id] = "unpublished" if block is None else BlockText(version_id="", config=block)
+        texts[block_id] = "unpublished" if block is None else BlockText(version_id="", config=block)
     try:
-        return instructions.assemble(shown, context or {}, found)[0]
+        return instructions.assemble(template, context or {}, texts)[0]
     except Invalid as error:
         raise ValidationFailed(error.message, code=error.code, issues=error.issues) from None
 

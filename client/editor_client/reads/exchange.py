@@ -208,24 +208,24 @@ class Exchange:
         repeats = is_read or request.idempotency_key is not None
         retries = self._retries if repeats and not self.down else 0
         for attempt in count():
-            began = self._clock()
+            started_at = self._clock()
             outcome: Answer | NoAnswer
             try:
                 outcome = yield Send(request, deadline, etag)
             except NoAnswer as error:
                 outcome = error
-            ended = self._clock()
+            ended_at = self._clock()
             if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
                 break
-            wanted = _retry_after(outcome) if isinstance(outcome, Answer) else None
+            retry_after = _retry_after(outcome) if isinstance(outcome, Answer) else None
             # Random, so that many clients that lost the server together do not return at the same time.
-            pause = wanted or BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
-            if self._clock() + pause >= deadline or not (wait or wanted is None):
+            pause = retry_after or BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
+            if self._clock() + pause >= deadline or not (wait or retry_after is None):
                 break
             yield Sleep(pause)
         if is_read and _is_down(outcome):
             is_late = isinstance(outcome, NoAnswer) and not outcome.in_time
-            self.lose(silent=is_late or ended - began > QUICK_SECONDS)
+            self.lose(silent=is_late or ended_at - started_at > QUICK_SECONDS)
         elif (is_read or self.silent) and not _is_down(outcome):
             self.hear()
         if isinstance(outcome, NoAnswer):
@@ -296,10 +296,10 @@ class Deadline(threading.local):
         """Return the seconds that a wait may take; raises the error if no time is left."""
         if self.time is None:
             return timeout
-        left = self.time - self._clock()
-        if left <= 0:
+        remaining = self.time - self._clock()
+        if remaining <= 0:
             raise error("there is no time left")
-        return left if timeout is None else min(timeout, left)
+        return remaining if timeout is None else min(timeout, remaining)
 
     def apply_to(self, client: httpx2.Client) -> None:
         """Apply the deadline to the connections of an httpx2 client, including those through proxies."""

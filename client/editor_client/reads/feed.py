@@ -108,11 +108,11 @@ class EventList(EventFilters, total=False):
 
 def event_query(filters: EventList | EventFilters) -> Query:
     """Return filters, and the position of a page, as query parameters."""
-    given: dict[str, Any] = dict(filters)
-    types = given.pop("type", None)
+    params: dict[str, Any] = dict(filters)
+    types = params.pop("type", None)
     if types is not None:
-        given["type"] = types if isinstance(types, str) else ",".join(types)
-    return query(**given)
+        params["type"] = types if isinstance(types, str) else ",".join(types)
+    return query(**params)
 
 
 def read_event(data: bytes) -> LogEvent:
@@ -211,15 +211,15 @@ class Feed:
         pause = self._poll_due - self._clock()
         if pause > 0:
             yield Sleep(pause)
-        asked, self._poll_due = self._clock(), NEVER
+        requested_at, self._poll_due = self._clock(), NEVER
         request = Request("GET", "/events", (*self._place(), ("limit", str(self._limit))))
-        answer: Answer = yield Send(request, asked + self._seconds)
+        answer: Answer = yield Send(request, requested_at + self._seconds)
         self.rights = answer.rights
         if answer.status != OK:
             error = failure(answer)
             if error.code != "page_too_large":
                 raise error
-            self._limit, self._poll_due = error.details["limit"], asked
+            self._limit, self._poll_due = error.details["limit"], requested_at
             return (yield from self._ask())
         page, self._limit = _read_page(answer), PAGE
         events = tuple(event for event in page.events if event.id not in self._seen)
@@ -228,8 +228,8 @@ class Feed:
         self._is_connected = True
         if page.has_more:
             return Batch(events, begins)
-        self._has_caught_up, self._poll_due = True, asked + POLL_SECONDS
-        return Batch(events, begins, asked + POLL_HOLDS_SECONDS)
+        self._has_caught_up, self._poll_due = True, requested_at + POLL_SECONDS
+        return Batch(events, begins, requested_at + POLL_HOLDS_SECONDS)
 
     def _place(self) -> Query:
         epoch: Query = (("epoch", self.epoch),) if self.epoch else ()
@@ -327,9 +327,9 @@ class Outage:
             full_stop = "" if sentence.endswith((".", "!", "?")) else "."
             logger.warning("events cannot be read: %s%s %s", sentence, full_stop, consequence)
         pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(self.attempts - 1, 10))
-        wanted = min(error.retry_after or 0, MAX_WAIT_SECONDS) if isinstance(error, RateLimited) else 0
+        retry_after = min(error.retry_after or 0, MAX_WAIT_SECONDS) if isinstance(error, RateLimited) else 0
         # Random, so that many clients that lost the server together do not return at the same time.
-        return max(wanted, pause * random.uniform(0.5, 1))  # noqa: S311  no secret
+        return max(retry_after, pause * random.uniform(0.5, 1))  # noqa: S311  no secret
 
     def over(self) -> None:
         """Record an answer."""

@@ -43,9 +43,9 @@ class Flows:
         self._exchange = Exchange(policy.retries, clock, idempotent=policy.idempotent)
         self._reads = Reads(rights, policy, disk, self._exchange, clock)
         self._followed = None if policy.updates == "ask" else FollowedReads(self._reads, policy, clock)
-        self._held = self._reads.read if self._followed is None else self._followed.read
+        self._read_call = self._reads.read if self._followed is None else self._followed.read
         self._agents = AgentReads(
-            self._reads, self._held, clock, parts_cost_nothing=self._followed is not None
+            self._reads, self._read_call, clock, parts_cost_nothing=self._followed is not None
         )
         self.reports = UsageReports(policy.timeout, clock) if policy.reports_usage else None
         """The unreported usage; None for a client that does not report."""
@@ -67,7 +67,7 @@ class Flows:
         if not call.cached:
             return (yield from self._ask(call))
         try:
-            reading = self._held(call) if call.local is None else self._agents.read(call, call.local)
+            reading = self._read_call(call) if call.local is None else self._agents.read(call, call.local)
             return cast("T", (yield from reading))
         except NO_ANSWER as error:
             if call.fallback is None:

@@ -70,10 +70,10 @@ class Freshness:
         """Return whether an answer is fresh."""
         # Read first: single changes are dropped only after everything has been marked outdated.
         changed = self._of
-        now, asked = self._clock(), entry.ticket.number
-        if now >= self._until or asked <= self._all or now - entry.ticket.time >= TRUSTED_SECONDS:
+        now, number = self._clock(), entry.ticket.number
+        if now >= self._until or number <= self._all or now - entry.ticket.time >= TRUSTED_SECONDS:
             return False
-        return all(changed.get(concern, -1) < asked for concern in entry.concerns)
+        return all(changed.get(concern, -1) < number for concern in entry.concerns)
 
     def _outdate_all(self) -> None:
         self._all = self._number()
@@ -112,9 +112,9 @@ class Turns:
     def end(self) -> None:
         """Release the turn."""
         with self._lock:
-            done, self._busy = self._busy, None
-        if done is not None:
-            done.set_result(None)
+            future, self._busy = self._busy, None
+        if future is not None:
+            future.set_result(None)
 
 
 class FollowedReads:
@@ -169,8 +169,8 @@ class FollowedReads:
                 raise Unreachable("The server did not answer: it took too long.", code="timeout")
         try:
             # Another thread may have sent a request in the meantime and received the rights.
-            asked, key = key, (yield from self._reads.key(call))
-            cached = self._reads.cache.get(key) or (cached if key == asked else None)
+            previous_key, key = key, (yield from self._reads.key(call))
+            cached = self._reads.cache.get(key) or (cached if key == previous_key else None)
             if cached is not None and call.events_tell and self._is_fresh(cached):
                 return cached.value
             if cached is not None and self._is_of_no_use_to_ask():

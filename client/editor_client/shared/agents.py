@@ -109,10 +109,10 @@ def find_unresolved(reports: Iterable[BlockReport]) -> Iterator[Unresolved]:
     """Yield one notice if the text has placeholders without a value and without a fallback."""
     paths = tuple(dict.fromkeys(path for report in reports for path in report.unresolved))
     if paths:
-        named = ", ".join(paths[:_MAX_NAMED]) + (", …" if len(paths) > _MAX_NAMED else "")
+        paths_text = ", ".join(paths[:_MAX_NAMED]) + (", …" if len(paths) > _MAX_NAMED else "")
         message = Message(
             "The context has no value for these placeholders, which stay as they are written: {paths}.",
-            paths=named,
+            paths=paths_text,
         )
         yield Unresolved(UNRESOLVED, message, "instructions", paths)
 
@@ -132,13 +132,13 @@ def _choose_offered(field: str, config: Mapping[str, Any], evaluation: Evaluatio
     }
 
 
-def build_messages(given: Any) -> Any:
+def build_messages(agent_input: Any) -> Any:
     """Return the messages to an agent: a text, those in `messages`, or the input as compact JSON."""
-    if isinstance(given, str):
-        return given
-    if isinstance(given, Mapping) and "messages" in given:
-        return given["messages"]
-    return canonical.dump(given)
+    if isinstance(agent_input, str):
+        return agent_input
+    if isinstance(agent_input, Mapping) and "messages" in agent_input:
+        return agent_input["messages"]
+    return canonical.dump(agent_input)
 
 
 def answer_in(

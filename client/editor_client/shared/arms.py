@@ -36,8 +36,8 @@ def choose_arm(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> Ma
     if rule is None or key is None:
         return None
     number = bucket(rule["seed"], key)
-    found = (arm for arm in rule["arms"] if 0 <= number - arm["start"] < arm["weight"])
-    return next(found, None)
+    matching_arms = (arm for arm in rule["arms"] if 0 <= number - arm["start"] < arm["weight"])
+    return next(matching_arms, None)
 
 
 def describe_outcome(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -97,20 +97,20 @@ class Arm:
 
 
 def build_rule(
-    rollout_id: str, seed: str, bucket_by: str, arms: Iterable[Arm], shown: Shown = MappingProxyType({})
+    rollout_id: str, seed: str, bucket_by: str, arms: Iterable[Arm], blocks: Shown = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the rule of `choose_arm` for clients; `shown` has the blocks that versions show, by id."""
-    found = [
+    """Return the rule of `choose_arm` for clients; `blocks` has those that versions show, by id."""
+    arm_rules = [
         {
             "name": arm.name,
             "start": arm.start,
             "weight": arm.weight,
             "resolvedVersionId": arm.version_id,
-            **shown.get(arm.version_id, {}),
+            **blocks.get(arm.version_id, {}),
         }
         for arm in arms
     ]
-    return {"id": rollout_id, "seed": seed, "bucketBy": bucket_by, "arms": found}
+    return {"id": rollout_id, "seed": seed, "bucketBy": bucket_by, "arms": arm_rules}
 
 
 def place_arms(arms: Sequence[Arm]) -> list[Arm]:
@@ -118,13 +118,13 @@ def place_arms(arms: Sequence[Arm]) -> list[Arm]:
     if not 1 <= len(arms) <= MAX_ARMS:
         raise Invalid.field("arms", Message("must be 1 to {most} arms", most=MAX_ARMS))
     starts = [number * BUCKETS // len(arms) for number in range(len(arms) + 1)]
-    found = [replace(arm, start=start) for arm, start in zip(arms, starts, strict=False)]
+    placed_arms = [replace(arm, start=start) for arm, start in zip(arms, starts, strict=False)]
     issues = [*_issues_of_names(arms)]
-    for number, arm in enumerate(found):
+    for number, arm in enumerate(placed_arms):
         issues.extend(_issues_of_weight(f"arms.{number}.weight", arm.weight, starts[number + 1] - arm.start))
     if issues:
         raise Invalid(issues)
-    return found
+    return placed_arms
 
 
 def reweight_arms(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> list[Arm]:
@@ -135,20 +135,20 @@ def reweight_arms(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> li
     """
     places = {arm.name: number for number, arm in enumerate(arms)}
     ends = [*(arm.start for arm in arms[1:]), BUCKETS]
-    found, issues, seen = list(arms), list[Issue](), set[str]()
+    new_arms, issues, names = list(arms), list[Issue](), set[str]()
     for number, (name, weight) in enumerate(weights):
-        if name not in places or name in seen:
+        if name not in places or name in names:
             problem = "is not an arm of this rollout" if name not in places else "occurs twice"
             issues.append(Issue(f"arms.{number}.name", problem))
             continue
-        seen.add(name)
+        names.add(name)
         place = places[name]
         room = ends[place] - arms[place].start
         issues.extend(_issues_of_weight(f"arms.{number}.weight", weight, room))
-        found[place] = replace(arms[place], weight=weight)
+        new_arms[place] = replace(arms[place], weight=weight)
     if issues:
         raise Invalid(issues)
-    return found
+    return new_arms
 
 
 def refuse_path(field: str, path: str) -> None:
@@ -158,14 +158,14 @@ def refuse_path(field: str, path: str) -> None:
 
 
 def _issues_of_names(arms: Sequence[Arm]) -> list[Issue]:
-    issues, seen = list[Issue](), set[str]()
+    issues, names = list[Issue](), set[str]()
     for number, arm in enumerate(arms):
         problem = ids.label_problem(arm.name)
-        if problem is None and arm.name in seen:
+        if problem is None and arm.name in names:
             problem = "occurs twice"
         if problem is not None:
             issues.append(Issue(f"arms.{number}.name", problem))
-        seen.add(arm.name)
+        names.add(arm.name)
     return issues
 
 

@@ -104,8 +104,8 @@ def fault(value: Any) -> tuple[str, str] | None:
     place: list[str] = []
     while isinstance(value, Mapping | list | tuple):
         members = value.items() if isinstance(value, Mapping) else enumerate(value)
-        found = ((name, item, why) for name, item in members if (why := _refusal(item)) is not None)
-        inner = next(found, None)
+        problems = ((name, item, why) for name, item in members if (why := _refusal(item)) is not None)
+        inner = next(problems, None)
         if inner is None:
             break
         name, value, reason = inner
@@ -237,8 +237,8 @@ def _long_or_int(text: str) -> int | float:
     return number
 
 
-def _with_digits(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith('"') else _in_digits(found[0])
+def _with_digits(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else _in_digits(match[0])
 
 
 @lru_cache(maxsize=256)
@@ -254,8 +254,8 @@ def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # json.loads keeps the last of two equal keys, and the caller would never learn of the dropped one.
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        keys: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]
         raise _NotJson(Message("holds the key {key!r} twice in one object", key=repeated))
     return result
 

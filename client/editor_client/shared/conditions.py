@@ -82,9 +82,9 @@ class Evaluation:
                 return default
         return value
 
-    def once(self, what: str, value: Any, work_out: Callable[[], T]) -> T:
+    def once(self, kind: str, value: Any, work_out: Callable[[], T]) -> T:
         """Return a value computed for this very object, computing it only the first time."""
-        key = (what, id(value))
+        key = (kind, id(value))
         if key not in self._worked_out:
             # The object itself is stored too, so that no other can be found under its id.
             self._worked_out[key] = (value, work_out())
@@ -131,14 +131,14 @@ def choose(value: Any, context: Mapping[str, Any] | Evaluation) -> Any:
     for variant in value:
         if not holds(variant.get("rules"), evaluation):
             continue
-        found = variant["value"]
+        variant_value = variant["value"]
         # One copy for all: a new one for every variant would take quadratic time.
-        if isinstance(chosen, dict) and isinstance(found, dict):
-            chosen.update(found)
-        elif isinstance(chosen, list) and isinstance(found, list):
-            chosen.extend(found)
+        if isinstance(chosen, dict) and isinstance(variant_value, dict):
+            chosen.update(variant_value)
+        elif isinstance(chosen, list) and isinstance(variant_value, list):
+            chosen.extend(variant_value)
         else:
-            chosen = found.copy() if isinstance(found, dict | list) else found
+            chosen = variant_value.copy() if isinstance(variant_value, dict | list) else variant_value
     return chosen
 
 

@@ -36,9 +36,9 @@ def changed_fields(names: Iterable[str], before: Config, after: Config) -> list[
     return changed
 
 
-def id_of_new(given: str | None, fields: Mapping[str, Any]) -> str:
+def id_of_new(requested_id: str | None, fields: Mapping[str, Any]) -> str:
     """Return the id of a new resource: the given one, otherwise one derived from the name."""
-    return ids.slug(str(fields.get("name", ""))) if given is None else given
+    return ids.slug(str(fields.get("name", ""))) if requested_id is None else requested_id
 
 
 def check_id(resource_id: str, *, given: str | None, own_words: Collection[str] = ()) -> None:
@@ -70,9 +70,9 @@ def merged_metadata(current: Mapping[str, Any], changes: Mapping[str, Any] | Non
     return ordered
 
 
-def message_or(default: str, given: str | None) -> str:
+def message_or(default: str, change_message: str | None) -> str:
     """Return the trimmed message, or the default if it is empty; raises `Invalid` if it is too long."""
-    message = (given or "").strip()
+    message = (change_message or "").strip()
     if len(message) > MAX_MESSAGE:
         too_long = Message("must not be longer than {limit} characters", limit=MAX_MESSAGE)
         raise Invalid.field("changeMessage", too_long)

@@ -76,11 +76,11 @@ class Invalid(VersioningError):
 
     def __init__(self, issues: Sequence[Issue], *, code: str | None = None, more: int = 0) -> None:
         first = issues[0]
-        others = len(issues) - 1 + more
+        other_count = len(issues) - 1 + more
         problem = first.message if isinstance(first.message, Message) else Message(first.message)
         message = Message("{field}: {problem}", field=first.field, problem=problem)
-        if others:
-            message = Message("{problem} (and {count} more)", problem=message, count=others)
+        if other_count:
+            message = Message("{problem} (and {count} more)", problem=message, count=other_count)
         super().__init__(message, code=code)
         self.issues = list(issues[:MAX_ISSUES])
         if unnamed := len(issues) + more - len(self.issues):

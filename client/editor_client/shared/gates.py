@@ -105,18 +105,18 @@ def judge_gate(
     """
     if here.experiment is None or here.lacks is not None:
         return GateAnswer(here.lacks, None, here.experiment)
-    together = join_runs([run(cell) for cell in here.counting])
+    joined_run = join_runs([run(cell) for cell in here.counting])
     undecided: Rule | None = None
     for rule in rules:
         if not speaks_of_live(rule):
-            answer = holds(rule, together)
+            answer = holds(rule, joined_run)
         elif live is None:
             continue
         else:
             other = live()
             if other.experiment is None or other.lacks is not None:
                 return GateAnswer(other.lacks, rule, other.experiment)
-            answer = holds_against_live(rule, together, join_runs([run(cell) for cell in other.counting]))
+            answer = holds_against_live(rule, joined_run, join_runs([run(cell) for cell in other.counting]))
         if answer is Answer.TOO_FEW and allows_too_few:
             undecided = undecided or rule
         elif answer is not Answer.HOLDS:
@@ -153,25 +153,25 @@ def speaks_of_live(rule: Rule) -> bool:
     return rule["rule"] in _BESIDE_LIVE
 
 
-def _answer(*, found: bool) -> Answer:
-    return Answer.HOLDS if found else Answer.FAILS
+def _answer(*, holds: bool) -> Answer:
+    return Answer.HOLDS if holds else Answer.FAILS
 
 
 def _all_pass(rule: Rule, here: Run) -> Answer:
     """Return whether every item, or every one with the tag, passes in every attempt."""
     scored = here.scores.get(rule.get("scorerId") or here.primary or "", {})
     tag = rule.get("tag")
-    asked = [value for item_id, value in scored.items() if tag is None or tag in here.tags.get(item_id, ())]
-    if not asked or not all(result.passed for result in asked):
+    results = [value for item_id, value in scored.items() if tag is None or tag in here.tags.get(item_id, ())]
+    if not results or not all(result.passed for result in results):
         return Answer.UNDECIDABLE
-    return _answer(found=all(all(result.passed) for result in asked))
+    return _answer(holds=all(all(result.passed) for result in results))
 
 
 def _pass_rate(rule: Rule, here: Run) -> Answer:
     shares = [result.pass_share for result in _primary_scores(here).values() if result.passed]
     if not shares:
         return Answer.UNDECIDABLE
-    return _answer(found=fmean(shares) >= rule["min"] - _LEAST_DIGITS)
+    return _answer(holds=fmean(shares) >= rule["min"] - _LEAST_DIGITS)
 
 
 def _not_worse(rule: Rule, here: Run, live: Run) -> Answer:
@@ -180,7 +180,7 @@ def _not_worse(rule: Rule, here: Run, live: Run) -> Answer:
         return Answer.UNDECIDABLE
     if comparison.primary.verdict is Verdict.TOO_FEW:
         return Answer.TOO_FEW
-    return _answer(found=comparison.primary.verdict is not Verdict.WORSE)
+    return _answer(holds=comparison.primary.verdict is not Verdict.WORSE)
 
 
 def _non_inferior(rule: Rule, here: Run, live: Run) -> Answer:
@@ -208,7 +208,7 @@ def _no_new_failures(rule: Rule, here: Run, live: Run) -> Answer:
     was, now = _primary_scores(live), _primary_scores(here)
     ids = [item.item_id for item in comparison.items if was[item.item_id].passed and now[item.item_id].passed]
     return _answer(
-        found=not any(all(was[item_id].passed) and now[item_id].pass_share < _MOST for item_id in ids)
+        holds=not any(all(was[item_id].passed) and now[item_id].pass_share < _MOST for item_id in ids)
     )
 
 
@@ -217,7 +217,7 @@ def _max_tokens(rule: Rule, here: Run, live: Run) -> Answer:
     if not here.tokens or not live.tokens or not any(live.tokens.values()):
         return Answer.UNDECIDABLE
     mean, of_live = fmean(here.tokens.values()), fmean(live.tokens.values())
-    return _answer(found=mean <= rule["ratio"] * of_live * (1 + _LEAST_DIGITS))
+    return _answer(holds=mean <= rule["ratio"] * of_live * (1 + _LEAST_DIGITS))
 
 
 def _primary_scores(run: Run) -> Mapping[str, Scored]:

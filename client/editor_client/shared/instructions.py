@@ -111,14 +111,14 @@ def _render_traced(
 def assemble(
     instructions: str | Sequence[Mapping[str, Any]],
     context: Mapping[str, Any] | Evaluation,
-    found: Mapping[str, BlockText | str],
+    blocks: Mapping[str, BlockText | str],
     *,
     field: str = "instructions",
 ) -> tuple[str, list[BlockReport]]:
     """Return the instructions as one text, and a report on every block.
 
     A text is not rendered. Blocks are; those whose rules do not hold or that are blank are omitted, and the
-    others are joined by a blank line. White space at both ends of the result is removed. `found` maps the id
+    others are joined by a blank line. White space at both ends of the result is removed. `blocks` maps the id
     of a referenced block to its text, or to the reason why there is none (`missing`, `unpublished`). Raises
     `Invalid` for a result of more than `MAX_LENGTH` characters, and for one that would take more work than
     the evaluation allows; `field` is the caller's name for the instructions.
@@ -131,7 +131,7 @@ def assemble(
     length = 0
     for position, block in enumerate(instructions):
         evaluation.field = f"{field}.{position}"
-        text, report = _one_block(position, block, evaluation, found)
+        text, report = _one_block(position, block, evaluation, blocks)
         length += len(text)
         if length > MAX_LENGTH:
             raise _too_long(evaluation)
@@ -144,7 +144,7 @@ def assemble(
 def trace(
     instructions: str | Sequence[Mapping[str, Any]],
     context: Mapping[str, Any] | Evaluation,
-    found: Mapping[str, BlockText | str],
+    blocks: Mapping[str, BlockText | str],
     *,
     field: str = "instructions",
 ) -> tuple[list[Piece], list[BlockReport]]:
@@ -153,7 +153,7 @@ def trace(
     The pieces together are the text that `assemble` returns, and it raises `Invalid` as that does.
     """
     evaluation = Evaluation.of(context)
-    text, reports = assemble(instructions, evaluation, found, field=field)
+    text, reports = assemble(instructions, evaluation, blocks, field=field)
     if isinstance(instructions, str):
         return [Piece(text)] if text else [], reports
     # With a separate budget, so that everything that can be assembled can be traced.
@@ -164,7 +164,7 @@ def trace(
             continue
         if pieces:
             pieces.append(Piece("\n\n"))
-        target = found.get(block["id"]) if report.id is not None else None
+        target = blocks.get(block["id"]) if report.id is not None else None
         template = target.config["content"] if isinstance(target, BlockText) else block["content"]
         pieces.extend(_pieces(template, evaluation))
     return _trim(pieces), reports
@@ -272,12 +272,12 @@ def _too_long(evaluation: Evaluation) -> Invalid:
 
 
 def _one_block(
-    position: int, block: Mapping[str, Any], evaluation: Evaluation, found: Mapping[str, BlockText | str]
+    position: int, block: Mapping[str, Any], evaluation: Evaluation, blocks: Mapping[str, BlockText | str]
 ) -> tuple[str, BlockReport]:
     version_id = None
     unresolved: tuple[str, ...] = ()
     if block["type"] == "prompt_block_ref":
-        target = found.get(block["id"], "missing")
+        target = blocks.get(block["id"], "missing")
         if isinstance(target, BlockText):
             version_id = target.version_id
             # The same block in the same context is the same text, however often it is referred to.

@@ -111,19 +111,19 @@ def join_runs(runs: Sequence[Run]) -> Run:
 
     `runs` are newest first; there is at least one.
     """
-    first, *others = runs
-    if not others:
+    first, *other_runs = runs
+    if not other_runs:
         return first
     scores: dict[str, dict[str, Scored]] = {}
     tokens: dict[str, list[float]] = {}
     tags: dict[str, frozenset[str]] = {}
     for run in runs:
         for scorer_id, items in run.scores.items():
-            for item_id, said in items.items():
-                found = scores.setdefault(scorer_id, {}).setdefault(item_id, Scored())
-                found.values += said.values
-                found.passed += said.passed
-                found.errors += said.errors
+            for item_id, scored in items.items():
+                joined = scores.setdefault(scorer_id, {}).setdefault(item_id, Scored())
+                joined.values += scored.values
+                joined.passed += scored.passed
+                joined.errors += scored.errors
         for item_id, count in run.tokens.items():
             tokens.setdefault(item_id, []).extend([count] * run.attempts)
         for item_id, own in run.tags.items():
@@ -243,9 +243,9 @@ def _common_items(here: Run, baseline: Run, left_out: LeftOut) -> list[str]:
     """Return the items that had the same content in both runs."""
     left_out.only_here = len(here.contents.keys() - baseline.contents.keys())
     left_out.only_baseline = len(baseline.contents.keys() - here.contents.keys())
-    both = [item_id for item_id in here.contents if item_id in baseline.contents]
-    common = [item_id for item_id in both if here.contents[item_id] == baseline.contents[item_id]]
-    left_out.changed_items = len(both) - len(common)
+    shared_ids = [item_id for item_id in here.contents if item_id in baseline.contents]
+    common = [item_id for item_id in shared_ids if here.contents[item_id] == baseline.contents[item_id]]
+    left_out.changed_items = len(shared_ids) - len(common)
     return common
 
 
@@ -255,10 +255,10 @@ def _scored_in_both(
     """Yield the items to which a scorer gave a value in both runs; an error is neither a value nor a zero."""
     is_same = here.yardsticks[scorer_id].configuration == baseline.yardsticks[scorer_id].configuration
     for item_id in items:
-        both = [run.scores.get(scorer_id, {}).get(item_id) for run in (here, baseline)]
-        if is_same and all(side is not None and side.values for side in both):
+        sides = [run.scores.get(scorer_id, {}).get(item_id) for run in (here, baseline)]
+        if is_same and all(side is not None and side.values for side in sides):
             yield item_id
-        elif any(side is not None and not side.values and side.errors for side in both):
+        elif any(side is not None and not side.values and side.errors for side in sides):
             left_out.errors += 1
         else:
             left_out.not_scorable += 1
@@ -272,8 +272,8 @@ def _by_scorer(
     tie = 0.0 if is_single else yardstick.tie
     items = []
     for item_id in ids:
-        one, other = (run.scores[scorer_id][item_id] for run in (here, baseline))
-        a, b = (float(each.passed[0]) if is_single else each.value for each in (one, other))
+        here_scored, baseline_scored = (run.scores[scorer_id][item_id] for run in (here, baseline))
+        a, b = (float(each.passed[0]) if is_single else each.value for each in (here_scored, baseline_scored))
         outcome = ItemOutcome.WIN if a > b else ItemOutcome.LOSS
         if abs(a - b) <= tie + 1e-9:  # means of the same values in another order differ in their last digits
             outcome = ItemOutcome.TIE

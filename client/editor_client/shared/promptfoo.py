@@ -19,13 +19,13 @@ def merge_tests(base: Any, test: Any) -> Any:
     """Return a test case merged with its defaults; one that is not an object is unchanged."""
     if not isinstance(base, dict) or not isinstance(test, dict):
         return test if isinstance(base, dict) else base
-    both = {**base, **test}
+    merged = {**base, **test}
     for name in ("vars", "metadata", "options"):
         if isinstance(base.get(name), dict) and isinstance(test.get(name), dict):
-            both[name] = {**base[name], **test[name]}
+            merged[name] = {**base[name], **test[name]}
     if isinstance(base.get("assert"), list) and isinstance(test.get("assert"), list):
-        both["assert"] = [*base["assert"], *test["assert"]]
-    return both
+        merged["assert"] = [*base["assert"], *test["assert"]]
+    return merged
 
 
 def expand_variables(test: Any) -> Iterator[Any]:
@@ -33,14 +33,14 @@ def expand_variables(test: Any) -> Iterator[Any]:
 
     The first value determines whether a list is one; other lists, and empty ones, are values themselves.
     """
-    given = test.get("vars") if isinstance(test, dict) else None
+    variables = test.get("vars") if isinstance(test, dict) else None
     lists = (
         {
             name: value
-            for name, value in given.items()
+            for name, value in variables.items()
             if isinstance(value, list) and value and isinstance(value[0], str)
         }
-        if isinstance(given, dict)
+        if isinstance(variables, dict)
         else {}
     )
     options = test.get("options") if lists else None
@@ -68,15 +68,15 @@ def parse_assertion(cell: str) -> dict[str, Any]:
     if match is None:
         return {"type": "equals", "value": cell}
     kind, value = match["type"], match["value"]
-    found: dict[str, Any] = {"type": f"{match['not'] or ''}{kind}"}
+    assertion: dict[str, Any] = {"type": f"{match['not'] or ''}{kind}"}
     if value is not None:
-        found["value"] = value if kind in {"contains-json", "is-json"} else value.strip()
+        assertion["value"] = value if kind in {"contains-json", "is-json"} else value.strip()
     if kind in WITH_THRESHOLD:
         default = 0.8 if kind == "similar" else 0.75
-        found["threshold"] = float(match["threshold"]) if match["threshold"] else default
+        assertion["threshold"] = float(match["threshold"]) if match["threshold"] else default
     elif match["threshold"]:
-        found["threshold"] = float(match["threshold"])
-    return found
+        assertion["threshold"] = float(match["threshold"])
+    return assertion
 
 
 WITH_THRESHOLD: Final = frozenset(
@@ -129,15 +129,15 @@ def is_plain_within(value: Any) -> bool:
     """Return whether promptfoo leaves all texts in a value unchanged, and follows no reference in it."""
     pending = [value]
     while pending:
-        one = pending.pop()
-        if isinstance(one, str) and not is_plain(one):
+        item = pending.pop()
+        if isinstance(item, str) and not is_plain(item):
             return False
-        if isinstance(one, Mapping):
-            if "$ref" in one or not all(map(is_plain, one)):
+        if isinstance(item, Mapping):
+            if "$ref" in item or not all(map(is_plain, item)):
                 return False
-            pending += one.values()
-        elif isinstance(one, list | tuple):
-            pending += one
+            pending += item.values()
+        elif isinstance(item, list | tuple):
+            pending += item
     return True
 
 
@@ -157,12 +157,12 @@ def unescape(template: str) -> str:
 
 def pieces(text: str) -> list[str]:
     """Return a text in pieces that are plain, which the filter `join` puts together."""
-    found = [piece for piece in re.split(r"(?<=\{)(?=[{%#])|(?<=#)(?=\})", text) if piece]
+    parts = [piece for piece in re.split(r"(?<=\{)(?=[{%#])|(?<=#)(?=\})", text) if piece]
     for reference in REFERENCES:
         if text.startswith(reference):
             place = reference.index(":")
-            found[:1] = [found[0][:place], found[0][place:]]
-    return found
+            parts[:1] = [parts[0][:place], parts[0][place:]]
+    return parts
 
 
 def data_text(value: Any) -> str:

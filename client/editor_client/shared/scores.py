@@ -56,8 +56,8 @@ def passes(scorer: Config, value: float) -> bool:
 
 def bounds(scorer: Config) -> tuple[float, float]:
     """Return the range of the scores of a scorer."""
-    given = scorer.get("scoreRange") or {}
-    low, high = given.get("min"), given.get("max")
+    score_range = scorer.get("scoreRange") or {}
+    low, high = score_range.get("min"), score_range.get("max")
     return 0.0 if low is None else low, 1.0 if high is None else high
 
 
@@ -80,12 +80,12 @@ def sum_feedback(rows: Iterable[tuple[str, str, str, Any]]) -> list[Summary]:
 
     It distinguishes `1`, `true` and `"1"`.
     """
-    given: defaultdict[tuple[str, str, str], Counter[tuple[bool, Any]]] = defaultdict(Counter)
+    counters: defaultdict[tuple[str, str, str], Counter[tuple[bool, Any]]] = defaultdict(Counter)
     for version_id, arm, name, value in rows:
         word = str(value).lower() if isinstance(value, bool) else value
-        given[version_id, arm, name][isinstance(word, int | float), word] += 1
+        counters[version_id, arm, name][isinstance(word, int | float), word] += 1
     summaries = []
-    for (version_id, arm, name), values in sorted(given.items()):
+    for (version_id, arm, name), values in sorted(counters.items()):
         numbers = {value: count for (is_number, value), count in values.items() if is_number}
         total = sum(value * count for value, count in numbers.items())
         mean = total / sum(numbers.values()) if numbers else None

@@ -122,8 +122,8 @@ def _sign_flips(differences: Sequence[float], seed: str) -> float:
             for difference in left
         )
         return 1.0 if extreme <= 0 else 1 - between / (len(left) * len(right))
-    found = sum(1 for positive in _drawn(sizes, seed) if abs(2 * positive - total) >= extreme)
-    return (1 + found) / (DRAWS + 1)
+    extreme_count = sum(1 for positive in _drawn(sizes, seed) if abs(2 * positive - total) >= extreme)
+    return (1 + extreme_count) / (DRAWS + 1)
 
 
 def _signed_sums(sizes: Sequence[float]) -> list[float]:
@@ -190,14 +190,14 @@ def _power(pairs: int, drop: int) -> float:
     """Return the probability of the verdict `worse` if this many of 100 items are lost besides the noise."""
     lost, won = drop / 100 + NOISE, NOISE
     changed = min(1.0, lost + won)
-    found, mean, spread = 0.0, pairs * changed, sqrt(pairs * changed * (1 - changed))
+    probability, mean, spread = 0.0, pairs * changed, sqrt(pairs * changed * (1 - changed))
     # Beyond this, no number is as probable as the smallest one that counts below.
     first, last = int(mean - 10 * spread) - 30, int(mean + 10 * spread) + 30
     for differ in range(max(first, 1), min(last, pairs) + 1):
         chance = _exactly(differ, pairs, changed)
         if chance > 1e-12:
-            found += chance * _at_least(_significant(differ), differ, lost / (lost + won))
-    return found
+            probability += chance * _at_least(_significant(differ), differ, lost / (lost + won))
+    return probability
 
 
 @lru_cache(maxsize=16384)

@@ -67,11 +67,11 @@ class _Dialect(NamedTuple):
         """Yield the cells of each line; raises `Invalid` with the line."""
         separator = self.separator
         if separator == ONE_COLUMN:
-            known = set(text)
+            characters = set(text)
             separator = next(
-                character for character in map(chr, range(0xE000, 0x110000)) if character not in known
+                character for character in map(chr, range(0xE000, 0x110000)) if character not in characters
             )
-        found = csv.reader(
+        rows = csv.reader(
             io.StringIO(text, newline=""),
             delimiter=separator,
             skipinitialspace=self.skips_spaces,
@@ -79,12 +79,12 @@ class _Dialect(NamedTuple):
             strict=True,
         )
         try:
-            yield from found
+            yield from rows
         except csv.Error as error:
             reason = str(error)
             if self.separator == ONE_COLUMN:
                 reason = reason.replace(f"'{separator}'", "a line break")
-            message = Message("is not valid CSV in line {line}: {reason}", line=found.line_num, reason=reason)
+            message = Message("is not valid CSV in line {line}: {reason}", line=rows.line_num, reason=reason)
             raise Invalid.field("body", message) from None
 
 
@@ -176,7 +176,7 @@ class _Fit(NamedTuple):
 
     is_even: bool
     """Whether every row has as many cells as the header."""
-    known: int
+    known_names: int
     """The number of known names in the header."""
     has_whole_quotes: bool
     """Whether quotation marks enclose whole cells only."""
@@ -239,14 +239,14 @@ def _fit(text: str, dialect: _Dialect, is_known: Callable[[str], bool]) -> tuple
     except Invalid as error:
         return None, None if dialect.skips_spaces else error
     rows = counts.total()
-    known = sum(is_known(name.strip()) for name in header)
+    known_names = sum(is_known(name.strip()) for name in header)
     is_even = len(header) > 1 and counts[len(header)] == rows
     if (
-        not is_even and not known and rows - counts[1] <= rows / 2
+        not is_even and not known_names and rows - counts[1] <= rows / 2
     ):  # a text that contains the separator occasionally
         return None, None
     share = counts[len(header)] / rows if rows else 1.0
-    return _Fit(is_even, known, _has_whole_quotes(text, dialect), share), None
+    return _Fit(is_even, known_names, _has_whole_quotes(text, dialect), share), None
 
 
 def _has_whole_quotes(text: str, dialect: _Dialect) -> bool:

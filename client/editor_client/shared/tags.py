@@ -44,9 +44,9 @@ def asked_for(text: str) -> list[str]:
 
 def read_tags(metadata: Mapping[str, Any]) -> list[str]:
     """Return the tags in the metadata of a resource, composed and without duplicates, in order."""
-    listed = metadata.get(MEMBER)
-    if not isinstance(listed, list):
+    names = metadata.get(MEMBER)
+    if not isinstance(names, list):
         return []
-    texts = (unicodedata.normalize("NFC", name) for name in listed if isinstance(name, str))
-    found = (text for text in texts if problem(text) is None)
-    return list(dict.fromkeys(found))[:MAX_TAGS]
+    texts = (unicodedata.normalize("NFC", name) for name in names if isinstance(name, str))
+    tags = (text for text in texts if problem(text) is None)
+    return list(dict.fromkeys(tags))[:MAX_TAGS]

@@ -130,11 +130,11 @@ def _check_events(text: str, max_aliases: int) -> None:
             raise Invalid.field("body", Message("has more than {limit} aliases", limit=max_aliases))
 
 
-def _size(node: yaml.Node, known: dict[int, int], open_nodes: set[int], most: int) -> int:
+def _size(node: yaml.Node, sizes: dict[int, int], open_nodes: set[int], most: int) -> int:
     """Return the size of a node with its aliases written out; raises `Invalid` if it is too large."""
-    found = known.get(id(node))
-    if found is not None:
-        return found
+    cached_size = sizes.get(id(node))
+    if cached_size is not None:
+        return cached_size
     if id(node) in open_nodes:
         raise Invalid.field("body", Message("has a recursive alias"))
     if isinstance(node, yaml.ScalarNode):
@@ -146,19 +146,19 @@ def _size(node: yaml.Node, known: dict[int, int], open_nodes: set[int], most: in
         children = [child for pair in node.value for child in pair]
     size = 1
     for child in children:
-        size += _size(child, known, open_nodes, most)
+        size += _size(child, sizes, open_nodes, most)
         if size > most:
             raise Invalid.field("body", Message("is too large with its aliases written out"))
     open_nodes.remove(id(node))
-    known[id(node)] = size
+    sizes[id(node)] = size
     return size
 
 
 def _check_keys(node: yaml.MappingNode) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for key, _ in node.value:
         name = key.value if isinstance(key, yaml.ScalarNode) else None
-        if name in seen:
+        if name in names:
             raise Invalid.field("body", Message("holds the key {key!r} twice in one object", key=name))
         if name is not None and name != "<<":
-            seen.add(name)
+            names.add(name)

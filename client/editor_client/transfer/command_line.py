@@ -46,70 +46,70 @@ exit codes:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     parser = _parser()
-    given = parser.parse_args(arguments)
-    if not given.url or not given.api_key:
-        missing = "--url or EDITOR_URL" if not given.url else "--api-key or EDITOR_API_KEY"
+    args = parser.parse_args(arguments)
+    if not args.url or not args.api_key:
+        missing = "--url or EDITOR_URL" if not args.url else "--api-key or EDITOR_API_KEY"
         parser.error(f"{missing} is required")
     try:
-        client = Client(given.url, api_key=given.api_key, timeout=given.timeout)
+        client = Client(args.url, api_key=args.api_key, timeout=args.timeout)
     except ValueError as error:
         parser.error(str(error))
     try:
         with client:
-            return int(given.command(client, given))
+            return int(args.command(client, args))
     except (EditorError, FolderError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return FAILED
 
 
-def _get(client: Client, given: argparse.Namespace) -> int:
-    selector = _selector(given)
-    found: Any
-    if given.kind == "agent":
-        found = client.get_agent(given.id, **selector).details()
-    elif given.kind == "stored-agent":
-        found = client.get_stored_agent(given.id).details(**selector)
+def _get(client: Client, args: argparse.Namespace) -> int:
+    selector = _selector(args)
+    record: Any
+    if args.kind == "agent":
+        record = client.get_agent(args.id, **selector).details()
+    elif args.kind == "stored-agent":
+        record = client.get_stored_agent(args.id).details(**selector)
     else:
-        found = client.get_stored_prompt_block(given.id).details(**selector)
-    sys.stdout.write(canonical.file_text(found.raw))
+        record = client.get_stored_prompt_block(args.id).details(**selector)
+    sys.stdout.write(canonical.file_text(record.raw))
     return DONE
 
 
-def _pull(client: Client, given: argparse.Namespace) -> int:
-    work = _pull_push(client, given)
+def _pull(client: Client, args: argparse.Namespace) -> int:
+    work = _pull_push(client, args)
     with _telling(work):
         work.pull()
     return _code(work)
 
 
-def _push(client: Client, given: argparse.Namespace) -> int:
-    work = _pull_push(client, given)
+def _push(client: Client, args: argparse.Namespace) -> int:
+    work = _pull_push(client, args)
     with _telling(work):
-        work.push(message=given.message, publish=given.publish)
+        work.push(message=args.message, publish=args.publish)
     return _code(work)
 
 
-def _diff(client: Client, given: argparse.Namespace) -> int:
-    work = _pull_push(client, given)
+def _diff(client: Client, args: argparse.Namespace) -> int:
+    work = _pull_push(client, args)
     with _telling(work):
         differ = work.diff()
     return DIFFERENT if differ else _code(work)
 
 
-def _lock(client: Client, given: argparse.Namespace) -> int:
-    agents = given.agents
-    if not agents and not given.prompt_blocks:
+def _lock(client: Client, args: argparse.Namespace) -> int:
+    agents = args.agents
+    if not agents and not args.prompt_blocks:
         agents = sorted(client.list_agents(partial=True))
-    lock = client.lock(agents, prompt_blocks=given.prompt_blocks, **_selector(given))
+    lock = client.lock(agents, prompt_blocks=args.prompt_blocks, **_selector(args))
     sys.stdout.write(canonical.file_text(lock))
     return DONE
 
 
-def _events(client: Client, given: argparse.Namespace) -> int:
+def _events(client: Client, args: argparse.Namespace) -> int:
     """Print the requested events, until Ctrl-C or until the reader of the output exits."""
     try:
-        for event in _read_events(client, given):
-            line = json.dumps(event.raw, ensure_ascii=False) if given.json else _line(event)
+        for event in _read_events(client, args):
+            line = json.dumps(event.raw, ensure_ascii=False) if args.json else _line(event)
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -120,14 +120,14 @@ def _events(client: Client, given: argparse.Namespace) -> int:
     return DONE
 
 
-def _read_events(client: Client, given: argparse.Namespace) -> Iterator[LogEvent]:
-    chosen: dict[str, Any] = {name: getattr(given, name) for name in FILTERS}
+def _read_events(client: Client, args: argparse.Namespace) -> Iterator[LogEvent]:
+    chosen: dict[str, Any] = {name: getattr(args, name) for name in FILTERS}
     filters: EventFilters = {name: value for name, value in chosen.items() if value is not None}  # type: ignore[assignment]
-    if given.follow:
-        return client.events("now" if given.after is None else given.after, **filters)
-    if given.after is not None:
-        return iter(client.list_events(after=given.after, limit=given.limit, **filters).events)
-    newest = client.list_events(before=BEYOND_THE_END, limit=given.limit, **filters)
+    if args.follow:
+        return client.events("now" if args.after is None else args.after, **filters)
+    if args.after is not None:
+        return iter(client.list_events(after=args.after, limit=args.limit, **filters).events)
+    newest = client.list_events(before=BEYOND_THE_END, limit=args.limit, **filters)
     return reversed(newest.events)
 
 
@@ -147,13 +147,13 @@ def _line(event: LogEvent) -> str:
     return "  ".join(word for word in words if word)
 
 
-def _selector(given: argparse.Namespace) -> dict[str, Any]:
-    return {name: value for name in SELECTOR if (value := getattr(given, name)) is not None}
+def _selector(args: argparse.Namespace) -> dict[str, Any]:
+    return {name: value for name in SELECTOR if (value := getattr(args, name)) is not None}
 
 
-def _pull_push(client: Client, given: argparse.Namespace) -> PullPush:
-    folder = Folder.open(given.folder, client.address)
-    return PullPush(client=client, folder=folder, workspace=given.workspace, force=given.force)
+def _pull_push(client: Client, args: argparse.Namespace) -> PullPush:
+    folder = Folder.open(args.folder, client.address)
+    return PullPush(client=client, folder=folder, workspace=args.workspace, force=args.force)
 
 
 @contextmanager
@@ -266,12 +266,12 @@ def _add_event_arguments(command: argparse.ArgumentParser) -> None:
 
 def _add_server(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
     """Accept the options before and after the command."""
-    known = {
+    defaults = {
         "url": environment.get("EDITOR_URL"),
         "api_key": environment.get("EDITOR_API_KEY"),
         "timeout": 30.0,
     }
-    default = known if environment else dict.fromkeys(known, argparse.SUPPRESS)
+    default = defaults if environment else dict.fromkeys(defaults, argparse.SUPPRESS)
     parser.add_argument("--url", default=default["url"], help="such as http://127.0.0.1:8000")
     parser.add_argument("--api-key", default=default["api_key"])
     parser.add_argument(

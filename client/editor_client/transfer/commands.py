@@ -38,12 +38,12 @@ class CommandError(Exception):
 
 def reporting_errors(command: Run, *unusable: type[Exception]) -> Run:
     """Return the command with the exit codes for its errors; `unusable` are errors of its input."""
-    known: tuple[type[Exception], ...] = (OSError, CommandError, EditorError, *unusable)
+    error_types: tuple[type[Exception], ...] = (OSError, CommandError, EditorError, *unusable)
 
-    def run(client: Client, given: argparse.Namespace) -> int:
+    def run(client: Client, args: argparse.Namespace) -> int:
         try:
-            return command(client, given)
-        except known as error:
+            return command(client, args)
+        except error_types as error:
             sys.stderr.write(f"error: {error}\n")
             if isinstance(error, CommandError):
                 return error.code
@@ -68,15 +68,15 @@ class Command:
     columns: Sequence[str] = ()
     """The members of the items of a list that are printed."""
 
-    def __call__(self, client: Client, given: argparse.Namespace) -> int:
+    def __call__(self, client: Client, args: argparse.Namespace) -> int:
         """Run the command, print the outcome, and return the exit code."""
-        found = self.run(client, given)
+        result = self.run(client, args)
         if self.columns:
-            print_items(found, self.columns, as_json=given.json)  # type: ignore[arg-type]
-        elif isinstance(found, str | Success):
-            sys.stdout.write(f"{found if isinstance(found, str) else found.message}\n")
+            print_items(result, self.columns, as_json=args.json)  # type: ignore[arg-type]
+        elif isinstance(result, str | Success):
+            sys.stdout.write(f"{result if isinstance(result, str) else result.message}\n")
         else:
-            sys.stdout.write(canonical.file_text(found.raw))  # type: ignore[attr-defined]
+            sys.stdout.write(canonical.file_text(result.raw))  # type: ignore[attr-defined]
         return 0
 
 
@@ -158,16 +158,16 @@ KEY_LIMITS: Final[Arguments] = (
 )
 
 
-def _options(given: Namespace, *names: str) -> dict[str, Any]:
+def _options(args: Namespace, *names: str) -> dict[str, Any]:
     """Return the options that were given."""
-    return {name: value for name in names if (value := getattr(given, name)) is not None}
+    return {name: value for name in names if (value := getattr(args, name)) is not None}
 
 
-def _workspace(client: Client, given: Namespace) -> Workspace[Client]:
-    return client.get_workspace(given.workspace)
+def _workspace(client: Client, args: Namespace) -> Workspace[Client]:
+    return client.get_workspace(args.workspace)
 
 
-ME: Final = Command("me", "print the owner and the limits of the key", lambda client, _given: client.me())
+ME: Final = Command("me", "print the owner and the limits of the key", lambda client, _args: client.me())
 WORKSPACES: Final = Group(
     "workspaces",
     "the workspaces that the key reaches",
@@ -175,25 +175,25 @@ WORKSPACES: Final = Group(
         Command(
             "list",
             "list them",
-            lambda client, _given: client.iter_workspaces(),
+            lambda client, _args: client.iter_workspaces(),
             columns=("id", "name", "role"),
         ),
         Command(
             "create",
             "create one",
-            lambda client, given: client.create_workspace(given.name, workspace_id=given.id),
+            lambda client, args: client.create_workspace(args.name, workspace_id=args.id),
             (("name", {}), ("--id", {"help": "by default derived from the name"})),
         ),
         Command(
             "rename",
             "rename one",
-            lambda client, given: _workspace(client, given).rename(given.name),
+            lambda client, args: _workspace(client, args).rename(args.name),
             (WORKSPACE, ("name", {})),
         ),
         Command(
             "delete",
             "delete an empty one",
-            lambda client, given: _workspace(client, given).delete(),
+            lambda client, args: _workspace(client, args).delete(),
             (WORKSPACE,),
         ),
     ),
@@ -205,20 +205,20 @@ MEMBERS: Final = Group(
         Command(
             "list",
             "list them",
-            lambda client, given: _workspace(client, given).iter_members(),
+            lambda client, args: _workspace(client, args).iter_members(),
             (WORKSPACE,),
             ("username", "displayName", "role", "origin", "service", "lastSignInAt"),
         ),
         Command(
             "set-role",
             "change a role",
-            lambda client, given: _workspace(client, given).set_role(given.username, given.role),
+            lambda client, args: _workspace(client, args).set_role(args.username, args.role),
             (WORKSPACE, USERNAME, ROLE),
         ),
         Command(
             "remove",
             "end a membership",
-            lambda client, given: _workspace(client, given).remove_member(given.username),
+            lambda client, args: _workspace(client, args).remove_member(args.username),
             (WORKSPACE, USERNAME),
         ),
     ),
@@ -230,22 +230,22 @@ INVITATIONS: Final = Group(
         Command(
             "list",
             "list those that are not accepted yet",
-            lambda client, given: _workspace(client, given).list_invitations().invitations,
+            lambda client, args: _workspace(client, args).list_invitations().invitations,
             (WORKSPACE,),
             ("id", "username", "role", "invitedBy", "expiresAt", "isAcceptable"),
         ),
         Command(
             "create",
             "invite a person; prints the link, once",
-            lambda client, given: (
-                _workspace(client, given).invite(given.username, given.role, mail=given.mail).url
+            lambda client, args: (
+                _workspace(client, args).invite(args.username, args.role, mail=args.mail).url
             ),
             (WORKSPACE, USERNAME, ROLE, ("--mail", {"metavar": "ADDRESS"})),
         ),
         Command(
             "withdraw",
             "withdraw one",
-            lambda client, given: _workspace(client, given).withdraw_invitation(given.id),
+            lambda client, args: _workspace(client, args).withdraw_invitation(args.id),
             (WORKSPACE, ("id", {"help": "the id of the invitation"})),
         ),
     ),
@@ -257,17 +257,17 @@ KEYS: Final = Group(
         Command(
             "list",
             "list your own, and those of your workspaces",
-            lambda client, given: client.iter_keys(**_options(given, "workspace_id")),
+            lambda client, args: client.iter_keys(**_options(args, "workspace_id")),
             OF_WORKSPACE,
             ("prefix", "name", "owner", "workspaceId", "role", "actions", "idPrefix", "state"),
         ),
         Command(
             "create",
             "create one; prints it, once",
-            lambda client, given: (
+            lambda client, args: (
                 client.create_key(
-                    given.name,
-                    **_options(given, "workspace_id", "role", "actions", "id_prefix", "expires_at", "owner"),
+                    args.name,
+                    **_options(args, "workspace_id", "role", "actions", "id_prefix", "expires_at", "owner"),
                 ).key
             ),
             (("name", {"help": "its purpose"}), *KEY_LIMITS),
@@ -275,7 +275,7 @@ KEYS: Final = Group(
         Command(
             "revoke",
             "revoke one",
-            lambda client, given: client.revoke_key(given.prefix),
+            lambda client, args: client.revoke_key(args.prefix),
             (("prefix", {"help": "its first eleven characters"}),),
         ),
     ),
@@ -287,20 +287,20 @@ SERVICE_ACCOUNTS: Final = Group(
         Command(
             "list",
             "list them",
-            lambda client, given: client.iter_service_accounts(**_options(given, "workspace_id")),
+            lambda client, args: client.iter_service_accounts(**_options(args, "workspace_id")),
             OF_WORKSPACE,
             ("username", "workspaceId", "role"),
         ),
         Command(
             "create",
             "create one",
-            lambda client, given: client.create_service_account(given.username, given.workspace, given.role),
+            lambda client, args: client.create_service_account(args.username, args.workspace, args.role),
             (USERNAME, WORKSPACE, ROLE),
         ),
         Command(
             "delete",
             "deactivate one permanently, with its keys",
-            lambda client, given: client.delete_service_account(given.username),
+            lambda client, args: client.delete_service_account(args.username),
             (USERNAME,),
         ),
     ),

@@ -110,38 +110,38 @@ class Outcome:
     reasons: Sequence[str]
 
 
-def evaluate(client: Client, given: argparse.Namespace) -> int:
+def evaluate(client: Client, args: argparse.Namespace) -> int:
     """Run it, wait, print the outcome, and return the exit code."""
-    for path in (given.junit, given.json, given.markdown):
+    for path in (args.junit, args.json, args.markdown):
         if path is not None and not path.parent.is_dir():
             raise CommandError(USAGE, f"{path} cannot be written: there is no folder {path.parent}")
     where = ""
     try:
-        dataset = existing(client, given.dataset)
-        started = _start(client, dataset.id, given)
+        dataset = existing(client, args.dataset)
+        started = _start(client, dataset.id, args)
         where = f"{client.address}/datasets/{dataset.id}/experiments/{started.id}"
-        return _wait_and_judge(client, started, given, where)
+        return _wait_and_judge(client, started, args, where)
     except KeyboardInterrupt:
-        goes_on = f"The experiment goes on on the server; follow it at GET {where}"
-        sys.stderr.write(f"\n{goes_on if where else 'No experiment was started.'}\n")
+        notice = f"The experiment goes on on the server; follow it at GET {where}"
+        sys.stderr.write(f"\n{notice if where else 'No experiment was started.'}\n")
         return INTERRUPTED
 
 
-def _start(client: Client, dataset_id: str, given: argparse.Namespace) -> Experiment[Client]:
-    chosen = {"status": given.version} if given.version in STATUSES else {"versionId": given.version}
+def _start(client: Client, dataset_id: str, args: argparse.Namespace) -> Experiment[Client]:
+    chosen = {"status": args.version} if args.version in STATUSES else {"versionId": args.version}
     request: NewExperiment = {
         "target_type": "agent",
-        "target_id": given.agent,
+        "target_id": args.agent,
         "selector": chosen,
-        "baseline": given.against,
-        "attempts": given.attempts,
-        "name": f"editor evaluate {given.agent}",
+        "baseline": args.against,
+        "attempts": args.attempts,
+        "name": f"editor evaluate {args.agent}",
     }
-    if given.max_tokens is not None:
-        request["limits"] = {"tokens": given.max_tokens}
+    if args.max_tokens is not None:
+        request["limits"] = {"tokens": args.max_tokens}
     try:
         planned = client.estimate_experiment(dataset_id, **request)
-        _check_scorers(planned, given.fail_on)
+        _check_scorers(planned, args.fail_on)
         started = client.start_experiment(dataset_id, **request)
     except ValidationFailed as error:
         if error.code == "no_items":
@@ -165,30 +165,30 @@ def _check_scorers(planned: ExperimentEstimate, fail_on: Collection[str]) -> Non
 
 
 def _wait_and_judge(
-    client: Client, experiment: Experiment[Client], given: argparse.Namespace, where: str
+    client: Client, experiment: Experiment[Client], args: argparse.Namespace, where: str
 ) -> int:
     """Wait for an experiment and its baseline, report the outcome, and return the exit code."""
-    until = time.monotonic() + given.patience
+    until = time.monotonic() + args.patience
     ended, baseline = _wait(experiment, until), None
     if ended.outcome and ended.pair_of is not None:
         baseline = _wait(client.get_experiment(str(ended.dataset_id), ended.pair_of), until)
     results = list(experiment.iter_results(per_page=100))
     comparison = experiment.compare() if ended.pair_of is not None else None
-    outcome = judge(ended, baseline, comparison, results, given.fail_on)
+    outcome = judge(ended, baseline, comparison, results, args.fail_on)
     text = markdown(ended, comparison, outcome, results)
     sys.stdout.write(text)
-    if given.markdown is not None:
-        given.markdown.write_text(text, encoding="utf-8")
-    if given.json is not None:
+    if args.markdown is not None:
+        args.markdown.write_text(text, encoding="utf-8")
+    if args.json is not None:
         content = {
             "exitCode": outcome.code,
             "reasons": list(outcome.reasons),
             "experiment": ended.raw,
             "comparison": None if comparison is None else comparison.raw,
         }
-        given.json.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    if given.junit is not None:
-        given.junit.write_text(experiment.export_file("junit"), encoding="utf-8")
+        args.json.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    if args.junit is not None:
+        args.junit.write_text(experiment.export_file("junit"), encoding="utf-8")
     if not all(experiment.outcome for experiment in (ended, baseline) if experiment is not None):
         sys.stderr.write(f"The experiment goes on on the server; follow it at GET {where}\n")
     return outcome.code
@@ -199,21 +199,21 @@ def _wait(experiment: Experiment[Client], until: float) -> ExperimentRecord:
 
     Raises the error of a server that has been unavailable for too long.
     """
-    said, seen = "", time.monotonic()
+    last_line, answered_at = "", time.monotonic()
     while True:
         record = None
         try:
-            record, seen = experiment.details(), time.monotonic()
+            record, answered_at = experiment.details(), time.monotonic()
             counts = record.counts
-            done = counts["cells"] - counts["queued"]
-            line = f"{done} of {counts['cells']} answers, {counts['errors']} errors"
+            finished = counts["cells"] - counts["queued"]
+            line = f"{finished} of {counts['cells']} answers, {counts['errors']} errors"
         except (Unreachable, RateLimited, ServerError) as error:
-            if time.monotonic() >= min(until, seen + MAX_AWAY):
+            if time.monotonic() >= min(until, answered_at + MAX_AWAY):
                 raise
             line = f"waiting for the server: {error}"
-        if line != said:
+        if line != last_line:
             sys.stderr.write(f"{line}\n")
-            said = line
+            last_line = line
         if record is not None and (record.outcome or time.monotonic() >= until):
             return record
         time.sleep(SECONDS_BETWEEN)
@@ -227,9 +227,9 @@ def judge(
     fail_on: Collection[str],
 ) -> Outcome:
     """Return the outcome: a failed rule takes precedence over one that could not be judged."""
-    both = [experiment for experiment in (ended, baseline) if experiment is not None]
+    experiments = [experiment for experiment in (ended, baseline) if experiment is not None]
     primary = None if comparison is None else comparison.primary
-    failed, unjudged = [], list(_obstacles(both, fail_on))
+    failed, unjudged = [], list(_obstacles(experiments, fail_on))
     if "worse" in fail_on:
         if primary is None:
             unjudged.append("There is nothing to compare with, or no scorer.")
@@ -244,8 +244,8 @@ def judge(
         if isinstance(tags := (result.metadata or {}).get("tags"), list | tuple) and "must" in tags
     ]
     if "must" in fail_on:
-        lost = sorted({asked for asked, passes in must if passes is False})
-        unknown = sorted({asked for asked, passes in must if passes is None})
+        lost = sorted({text for text, passes in must if passes is False})
+        unknown = sorted({text for text, passes in must if passes is None})
         failed += [f"What is tagged 'must' fails: {'; '.join(lost)}"] if lost else []
         unjudged += [f"What is tagged 'must' has no score: {'; '.join(unknown)}"] if unknown else []
     if failed:
@@ -253,16 +253,18 @@ def judge(
     return Outcome(code=UNJUDGED if unjudged else PASSED, reasons=unjudged)
 
 
-def _obstacles(both: Sequence[ExperimentRecord], fail_on: Collection[str]) -> Iterator[str]:
+def _obstacles(experiments: Sequence[ExperimentRecord], fail_on: Collection[str]) -> Iterator[str]:
     """Yield why runs cannot be judged, independently of their answers."""
-    for experiment in both:
+    for experiment in experiments:
         if experiment.outcome != "complete":
             yield f"It is not complete: {experiment.outcome or 'it still runs'}."
-    if any(experiment.counts["skipped"] for experiment in both):
+    if any(experiment.counts["skipped"] for experiment in experiments):
         yield "Items were skipped."
-    if "errors" in fail_on and any(experiment.counts["errors"] for experiment in both):
+    if "errors" in fail_on and any(experiment.counts["errors"] for experiment in experiments):
         yield "There were errors."
-    if "errors" in fail_on and any(scorer["errors"] for experiment in both for scorer in experiment.summary):
+    if "errors" in fail_on and any(
+        scorer["errors"] for experiment in experiments for scorer in experiment.summary
+    ):
         yield "Scorers failed."
 
 
@@ -271,14 +273,14 @@ def _passes(result: ResultRecord, primary: Any) -> bool | None:
     if result.error is not None:
         return False
     scores = [score for score in result.scores if primary is None or score["scorerId"] == primary.scorer_id]
-    said = [score.get("passed") for score in scores]
-    return False if False in said else None if not said or None in said else True
+    verdicts = [score.get("passed") for score in scores]
+    return False if False in verdicts else None if not verdicts or None in verdicts else True
 
 
 def _shorten_input(result: ResultRecord) -> str:
     """Return the beginning of the input, in one line."""
-    given = result.input
-    text = " ".join((given if isinstance(given, str) else canonical.dump(given)).split())
+    value = result.input
+    text = " ".join((value if isinstance(value, str) else canonical.dump(value)).split())
     return text if len(text) <= MAX_SHOWN else f"{clip(text, MAX_SHOWN - 1)}…"
 
 
@@ -300,14 +302,14 @@ def markdown(
         primary = comparison.primary
         if primary is not None and primary.detectable is not None:
             lines += ["", f"{comparison.pairs} items would have shown a drop of {primary.detectable} points."]
-        asked = {result.item_id: _shorten_input(result) for result in results}
+        inputs = {result.item_id: _shorten_input(result) for result in results}
         lost = [item.item_id for item in comparison.items_ if item.outcome == "loss"]
         if lost:
             lines += [
                 "",
                 "Lost, worst first:",
                 "",
-                *(f"- {asked.get(item_id, item_id)}" for item_id in lost[:MAX_LOST]),
+                *(f"- {inputs.get(item_id, item_id)}" for item_id in lost[:MAX_LOST]),
             ]
         if len(lost) > MAX_LOST:
             lines.append(f"- and {len(lost) - MAX_LOST} more")

@@ -216,45 +216,45 @@ def fetch(client: Client, place: Place) -> Remote | None:
     )
 
 
-def compare(folder: Folder, place: Place, here: Config | None, there: Remote | None) -> FileState:
+def compare(folder: Folder, place: Place, local: Config | None, remote: Remote | None) -> FileState:
     """Return the state of the file compared with the server."""
-    if here is None:
+    if local is None:
         return FileState.ONLY_THERE
     agreement = folder.agreed.get(place)
-    edited = folder.is_edited(place, here)
-    if there is None:
+    edited = folder.is_edited(place, local)
+    if remote is None:
         untouched = FileState.CONFLICT if edited else FileState.GONE
         return FileState.NEW if agreement is None else untouched
-    if _same(here, there.published):
+    if _same(local, remote.published):
         return FileState.SAME
-    if _same(here, there.draft):
+    if _same(local, remote.draft):
         return FileState.DRAFT
-    moved = agreement is not None and (agreement.active, agreement.latest) != there.pointers
+    moved = agreement is not None and (agreement.active, agreement.latest) != remote.pointers
     if edited:
         return FileState.CONFLICT if moved else FileState.EDITED
     return FileState.BEHIND
 
 
-def changes(here: Config, there: Config) -> Config:
+def changes(local: Config, remote: Config) -> Config:
     """Return the edit that turns the server's configuration into that of the file; None clears a field."""
-    edit: Config = {name: None for name in there if name not in here}
+    edit: Config = {name: None for name in remote if name not in local}
     edit.update(
         (name, value)
-        for name, value in here.items()
-        if name not in there or not canonical.same(value, there[name])
+        for name, value in local.items()
+        if name not in remote or not canonical.same(value, remote[name])
     )
     return edit
 
 
-def difference(place: Place, here: Config | None, there: Config | None) -> Iterator[str]:
+def difference(place: Place, local: Config | None, remote: Config | None) -> Iterator[str]:
     """Yield the lines of a unified diff from the server's text to that of the file."""
     before, after = (
-        [] if config is None else canonical.file_text(config).splitlines() for config in (there, here)
+        [] if config is None else canonical.file_text(config).splitlines() for config in (remote, local)
     )
     yield from difflib.unified_diff(
         before, after, f"server/{place.name}", f"folder/{place.name}", lineterm=""
     )
 
 
-def _same(here: Config, there: Config | None) -> bool:
-    return there is not None and canonical.same(here, there)
+def _same(local: Config, remote: Config | None) -> bool:
+    return remote is not None and canonical.same(local, remote)

@@ -42,13 +42,13 @@ class Report:
     lines: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def say(self, what: str, place: Place, why: str = "") -> None:
+    def say(self, action: str, place: Place, reason: str = "") -> None:
         """Add a line about a file."""
-        self.lines.append(f"{what}: {place.name}" + (f" ({why})" if why else ""))
+        self.lines.append(f"{action}: {place.name}" + (f" ({reason})" if reason else ""))
 
-    def complain(self, place: Place, why: object) -> None:
+    def complain(self, place: Place, reason: object) -> None:
         """Add a problem."""
-        self.problems.append(f"{place.name}: {why}")
+        self.problems.append(f"{place.name}: {reason}")
 
 
 @dataclass(kw_only=True)
@@ -80,7 +80,7 @@ class PullPush:
     def diff(self) -> bool:
         """Show the differences between files and server, without changes; return whether there are any."""
         files = self._files()
-        differ = [self._diff_one(place, here) for place, here in files.items()]
+        differ = [self._diff_one(place, local) for place, local in files.items()]
         absent = [place for place in self._list_published() if place not in files]
         for place in absent:
             self.report.say(FileState.ONLY_THERE.value, place)
@@ -89,11 +89,11 @@ class PullPush:
     # One file
 
     def _pull_one(self, place: Place) -> None:
-        there = fetch(self.client, place)
-        if there is None or there.published is None:
+        remote = fetch(self.client, place)
+        if remote is None or remote.published is None:
             return  # it was published when the list was made
-        here = self._here(place)
-        state = compare(self.folder, place, here, there)
+        local = self._here(place)
+        state = compare(self.folder, place, local, remote)
         is_mine = state in {FileState.EDITED, FileState.CONFLICT, FileState.DRAFT}
         if is_mine and not self.force:
             if state is not FileState.DRAFT and (
@@ -104,16 +104,16 @@ class PullPush:
                 self.report.say("kept", place, state.value)
             return
         if state is not FileState.SAME:
-            self.folder.write(place, canonical.file_text(there.published))
-            self.report.say("new" if here is None else "updated", place)
-        self.folder.agreed[place] = there.agreement(there.published)
+            self.folder.write(place, canonical.file_text(remote.published))
+            self.report.say("new" if local is None else "updated", place)
+        self.folder.agreed[place] = remote.agreement(remote.published)
 
     def _drop_one(self, place: Place) -> None:
-        here, there = self._here(place), fetch(self.client, place)
-        if there is not None and there.published is not None:
+        local, remote = self._here(place), fetch(self.client, place)
+        if remote is not None and remote.published is not None:
             return  # of another workspace, or published since the list was made
-        if here is not None:
-            state = compare(self.folder, place, here, there)
+        if local is not None:
+            state = compare(self.folder, place, local, remote)
             if state not in LEFT:
                 self.report.say("kept", place, state.value)
                 return
@@ -121,34 +121,34 @@ class PullPush:
             self.report.say("removed", place, "no longer published")
         del self.folder.agreed[place]
 
-    def _push_one(self, place: Place, here: Config, message: str | None, *, publish: bool) -> None:
-        there = fetch(self.client, place)
-        state = compare(self.folder, place, here, there)
+    def _push_one(self, place: Place, local: Config, message: str | None, *, publish: bool) -> None:
+        remote = fetch(self.client, place)
+        state = compare(self.folder, place, local, remote)
         if state is FileState.CONFLICT and not self.force:
-            what = "gone from the server" if there is None else state.value
-            self.report.complain(place, f"edited here, {what}; --force saves it anyway")
+            server_state = "gone from the server" if remote is None else state.value
+            self.report.complain(place, f"edited here, {server_state}; --force saves it anyway")
         elif state in LEFT and not self.force:
             self.report.say("left", place, state.value)
-        elif there is None:
+        elif remote is None:
             about = {"workspaceId": self.workspace, "changeMessage": message}
-            given = {name: value for name, value in about.items() if value is not None}
-            fields = {**here, **given, "autoPublish": publish, "id": place.id}
+            members = {name: value for name, value in about.items() if value is not None}
+            fields = {**local, **members, "autoPublish": publish, "id": place.id}
             record: Record = self.client.perform(creation(KINDS[place.kind], fields))
-            self._agree("created", place, here, record, publish=publish)
+            self._agree("created", place, local, record, publish=publish)
         elif state is FileState.SAME or (state is FileState.DRAFT and not publish):
-            self.folder.agreed[place] = there.agreement(here)
+            self.folder.agreed[place] = remote.agreement(local)
         else:
-            record = self._save(place, here, there, message, publish=publish)
-            self._agree("saved", place, here, record, publish=publish)
+            record = self._save(place, local, remote, message, publish=publish)
+            self._agree("saved", place, local, record, publish=publish)
 
-    def _diff_one(self, place: Place, here: Config) -> bool:
-        there = fetch(self.client, place)
-        state = compare(self.folder, place, here, there)
+    def _diff_one(self, place: Place, local: Config) -> bool:
+        remote = fetch(self.client, place)
+        state = compare(self.folder, place, local, remote)
         if state is FileState.SAME:
             return False
         self.report.say(state.value, place)
         if state is not FileState.DRAFT:
-            self.report.lines += difference(place, here, there.newest if there else None)
+            self.report.lines += difference(place, local, remote.newest if remote else None)
         return state is not FileState.DRAFT
 
     # Helpers
@@ -191,22 +191,22 @@ class PullPush:
             return None
 
     def _save(
-        self, place: Place, here: Config, there: Remote, message: str | None, *, publish: bool
+        self, place: Place, local: Config, remote: Remote, message: str | None, *, publish: bool
     ) -> Record:
-        fields = {**changes(here, there.newest), "autoPublish": publish}
+        fields = {**changes(local, remote.newest), "autoPublish": publish}
         if message is not None:
             fields["changeMessage"] = message
-        if there.has_other_draft(self.folder.agreed.get(place)):
+        if remote.has_other_draft(self.folder.agreed.get(place)):
             self.report.say("replaced", place, "the draft of others stays in the history")
-        base = None if self.force else there.record
+        base = None if self.force else remote.record
         saved: Record = self.client.perform(edit(handle(self.client, place), fields, base))
         return saved
 
-    def _agree(self, what: str, place: Place, here: Config, record: Record, *, publish: bool) -> None:
+    def _agree(self, action: str, place: Place, local: Config, record: Record, *, publish: bool) -> None:
         self.folder.agreed[place] = Agreement(
-            digest=canonical.digest(here),
+            digest=canonical.digest(local),
             active=record.active_version_id,
             latest=record.latest_version_id,
         )
-        self.report.say(what, place, "published" if publish else "a draft")
+        self.report.say(action, place, "published" if publish else "a draft")
         self.report.lines += [f"  {notice.message}" for notice in record.warnings]

@@ -89,23 +89,23 @@ def _add_export(commands: Any, add_server: Callable[[argparse.ArgumentParser], N
     parser.set_defaults(command=reporting_errors(_export, MissingExtra), usage_error=parser.error)
 
 
-def _export(client: Client, given: argparse.Namespace) -> int:
-    agents = list(dict.fromkeys(given.agents))
-    is_folder = given.form == "prompt-yml" and (len(agents) > 1 or (given.output and given.output.is_dir()))
-    if is_folder and given.output is None:
-        given.usage_error("several agents as prompt-yml are several files: give a folder with -o")
+def _export(client: Client, args: argparse.Namespace) -> int:
+    agents = list(dict.fromkeys(args.agents))
+    is_folder = args.form == "prompt-yml" and (len(agents) > 1 or (args.output and args.output.is_dir()))
+    if is_folder and args.output is None:
+        args.usage_error("several agents as prompt-yml are several files: give a folder with -o")
     reader = Reader(client)
     published = [reader.read(agent) for agent in agents]
-    if given.form == "prompt-yml":
+    if args.form == "prompt-yml":
         texts = {f"{ids.encode(agent.id)}.prompt.yml": prompt_yml.write(agent, reader) for agent in published}
     else:
-        write = langfuse.write if given.form == "langfuse" else promptfoo.write
+        write = langfuse.write if args.form == "langfuse" else promptfoo.write
         texts = {"": write(published, reader)}
     for name, text in texts.items():
-        if given.output is None:
+        if args.output is None:
             sys.stdout.write(text)
             continue
-        path = given.output / name if is_folder else given.output
+        path = args.output / name if is_folder else args.output
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     for loss in reader.losses.all_losses():
@@ -113,27 +113,27 @@ def _export(client: Client, given: argparse.Namespace) -> int:
     return DONE
 
 
-def _import(client: Client, given: argparse.Namespace) -> int:
-    plans = given.source is not None and given.path is not None and given.plan is not None
-    applies = given.source is None and given.plan is None and given.apply is not None
-    if plans == applies or (plans and (given.apply or given.release)):
-        given.usage_error("give SOURCE PATH --plan FILE, or --apply FILE")
+def _import(client: Client, args: argparse.Namespace) -> int:
+    plans = args.source is not None and args.path is not None and args.plan is not None
+    applies = args.source is None and args.plan is None and args.apply is not None
+    if plans == applies or (plans and (args.apply or args.release)):
+        args.usage_error("give SOURCE PATH --plan FILE, or --apply FILE")
     if applies:
-        return _apply(client, given)
-    collection = collect(given.source, given.path)
-    plan = make_plan(client, collection, path=given.path, workspace=given.workspace, prefix=given.prefix)
-    given.plan.write_text(canonical.file_text(plan), encoding="utf-8")
+        return _apply(client, args)
+    collection = collect(args.source, args.path)
+    plan = make_plan(client, collection, path=args.path, workspace=args.workspace, prefix=args.prefix)
+    args.plan.write_text(canonical.file_text(plan), encoding="utf-8")
     _print_plan(plan)
     planned = [*plan["resources"], *plan["datasets"]]
     return UNDONE if any(resource["action"] in UNMADE for resource in planned) else DONE
 
 
-def _apply(client: Client, given: argparse.Namespace) -> int:
+def _apply(client: Client, args: argparse.Namespace) -> int:
     try:
-        plan = check_plan(canonical.parse_file(given.apply.read_bytes(), field=given.apply.name))
+        plan = check_plan(canonical.parse_file(args.apply.read_bytes(), field=args.apply.name))
     except Invalid as error:
         raise Unreadable(str(error)) from None
-    report = Application(client, plan).run(given.release)
+    report = Application(client, plan).run(args.release)
     for line in report.lines:
         sys.stdout.write(f"{line}\n")
     for problem in report.problems:
@@ -145,18 +145,18 @@ def _apply(client: Client, given: argparse.Namespace) -> int:
 
 def _print_plan(plan: Mapping[str, Any]) -> None:
     """Print the plan: a line for each resource and dataset, and every loss."""
-    named = [(resource, f"{resource['kind']} {excerpt(resource['id'])}") for resource in plan["resources"]]
-    named += [
+    rows = [(resource, f"{resource['kind']} {excerpt(resource['id'])}") for resource in plan["resources"]]
+    rows += [
         (dataset, f"dataset {excerpt(dataset['name'])}, {len(dataset['items'])} items")
         for dataset in plan["datasets"]
     ]
-    for action, name in named:
+    for action, name in rows:
         reason = f": {action['reason']}" if "reason" in action else ""
         sys.stdout.write(f"{action['action']}: {name}{reason}\n")
     for loss in plan["losses"]:
         line = f", line {loss['line']}" if "line" in loss else ""
         sys.stdout.write(f"{loss['code']}: {loss['where']}{line}: {loss['message']}\n")
-    counts = Counter(action["action"] for action, _ in named)
+    counts = Counter(action["action"] for action, _ in rows)
     total = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "nothing"
     sys.stdout.write(f"{total}; {len(plan['losses'])} losses; {json.dumps(plan['planDigest'])}\n")
 
@@ -196,47 +196,47 @@ def add_datasets(commands: Any, add_server: Callable[[argparse.ArgumentParser], 
         add_server(command)
 
 
-def _push(client: Client, given: argparse.Namespace) -> int:
-    content = given.file.read_bytes()
-    if given.encoding is not None:
+def _push(client: Client, args: argparse.Namespace) -> int:
+    content = args.file.read_bytes()
+    if args.encoding is not None:
         try:
-            content = tables.decode(content, given.encoding)[0].encode()
+            content = tables.decode(content, args.encoding)[0].encode()
         except Invalid as error:
-            raise CommandError(UNDONE, f"{given.file} {error.issues[0].message}") from None
-    found = find_dataset(client, given.name, given.workspace)
-    if found is not None:
-        dataset_id = found.id
-    elif given.dry_run:
-        sys.stdout.write(f"There is no dataset {given.name!r}: it would be made. The rows are not checked.\n")
+            raise CommandError(UNDONE, f"{args.file} {error.issues[0].message}") from None
+    dataset = find_dataset(client, args.name, args.workspace)
+    if dataset is not None:
+        dataset_id = dataset.id
+    elif args.dry_run:
+        sys.stdout.write(f"There is no dataset {args.name!r}: it would be made. The rows are not checked.\n")
         return DONE
     else:
-        fields: NewDataset = {"name": given.name}
-        if given.workspace is not None:
-            fields["workspace_id"] = given.workspace
+        fields: NewDataset = {"name": args.name}
+        if args.workspace is not None:
+            fields["workspace_id"] = args.workspace
         dataset_id = client.create_dataset(**fields).id
-    form = given.file_format or SUFFIXES.get(given.file.suffix.lower(), "jsonl")
+    form = args.file_format or SUFFIXES.get(args.file.suffix.lower(), "jsonl")
     try:
-        done = client.get_dataset(dataset_id).import_file(content, form, dry_run=given.dry_run)
+        result = client.get_dataset(dataset_id).import_file(content, form, dry_run=args.dry_run)
     except ValidationFailed as error:
         failed = error.details.get("failed")
         if not failed:
             raise
         return _report(failed)
-    would = " would be" if given.dry_run else ""
-    counts = f"{done.created}{would} created, {done.unchanged} unchanged"
-    sys.stdout.write(f"{counts}; version {done.version} of {given.name!r}\n")
-    return _report(done.failed) if done.failed else DONE
+    would = " would be" if args.dry_run else ""
+    counts = f"{result.created}{would} created, {result.unchanged} unchanged"
+    sys.stdout.write(f"{counts}; version {result.version} of {args.name!r}\n")
+    return _report(result.failed) if result.failed else DONE
 
 
-def _pull(client: Client, given: argparse.Namespace) -> int:
-    found = existing(client, given.name, given.workspace)
-    suffix = "" if given.output is None else given.output.suffix.lower()
-    form = given.file_format or SUFFIXES.get(suffix, "jsonl")
-    text = client.get_dataset(found.id).export_file(form, version=given.version)
-    if given.output is None:
+def _pull(client: Client, args: argparse.Namespace) -> int:
+    dataset = existing(client, args.name, args.workspace)
+    suffix = "" if args.output is None else args.output.suffix.lower()
+    form = args.file_format or SUFFIXES.get(suffix, "jsonl")
+    text = client.get_dataset(dataset.id).export_file(form, version=args.version)
+    if args.output is None:
         sys.stdout.write(text)
     else:
-        given.output.write_bytes(text.encode())
+        args.output.write_bytes(text.encode())
     return DONE
 
 
@@ -245,23 +245,23 @@ def find_dataset(client: Client, name: str, workspace: str | None = None) -> Dat
     filters: DatasetFilters = {"per_page": 100}
     if workspace is not None:
         filters["workspace_id"] = workspace
-    found = [
+    datasets = [
         dataset
         for dataset in client.iter_datasets(**filters)
         if dataset.name == composed_name(name) or dataset.id == name
     ]
-    if len(found) > 1:
-        ids = ", ".join(f"{dataset.id} in {dataset.workspace_id}" for dataset in found)
+    if len(datasets) > 1:
+        ids = ", ".join(f"{dataset.id} in {dataset.workspace_id}" for dataset in datasets)
         raise CommandError(UNDONE, f"several workspaces have a dataset {name!r}: {ids}")
-    return found[0] if found else None
+    return datasets[0] if datasets else None
 
 
 def existing(client: Client, name: str, workspace: str | None = None) -> DatasetRecord:
     """Return the dataset with this name or id; raises `CommandError` unless there is exactly one."""
-    found = find_dataset(client, name, workspace)
-    if found is None:
+    dataset = find_dataset(client, name, workspace)
+    if dataset is None:
         raise CommandError(REFUSED, f"there is no dataset {name!r} that the key may read")
-    return found
+    return dataset
 
 
 def _report(failed: Any) -> int:

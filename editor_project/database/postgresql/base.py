@@ -136,7 +136,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def pool(self) -> ConnectionPool[Any] | None:
         options = self.settings_dict["OPTIONS"].get("pool")
         if options and self.alias not in self._connection_pools:
-            made = Pool(
+            new_pool = Pool(
                 kwargs={**self.get_connection_params(), "autocommit": True},
                 connection_class=PatientConnection,
                 open=False,
@@ -144,7 +144,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 check=Pool.check_or_drain,
                 **options,
             )
-            self._connection_pools.setdefault(self.alias, made)
+            self._connection_pools.setdefault(self.alias, new_pool)
         pool: ConnectionPool[Any] | None = super().pool
         return pool
 

@@ -29,14 +29,14 @@ class Command(BaseCommand):
         """Write the back-up; an existing file is never overwritten."""
         is_piped = str(file) == "-"
         with TemporaryDirectory(prefix="editor-backup-") as folder:
-            made = Path(folder, "made") if is_piped else file
+            target = Path(folder, "made") if is_piped else file
             try:
-                manifest = backups.back_up(made)
+                manifest = backups.back_up(target)
             except Unusable as error:
                 raise CommandError(str(error)) from error
-            size = made.stat().st_size
+            size = target.stat().st_size
             if is_piped:
-                with made.open("rb") as content:
+                with target.open("rb") as content:
                     shutil.copyfileobj(content, sys.stdout.buffer)
-        said = self.stderr if is_piped else self.stdout
-        said.write(f"{file}: {size} bytes, SHA-256 of the database {manifest.digest}.")
+        output = self.stderr if is_piped else self.stdout
+        output.write(f"{file}: {size} bytes, SHA-256 of the database {manifest.digest}.")

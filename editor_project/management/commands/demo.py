@@ -49,14 +49,16 @@ class Command(BaseCommand):
             with suppress(OSError, ValueError):  # there may be no key in the file yet
                 stored = key_file.read_text(encoding="ascii").strip()
                 secret = stored if KEY.fullmatch(stored) else ""
-        known = ApiKey.objects.find_by_secret_or_prefix(secret) if secret else None
-        is_kept = known is not None and known.usable and known.owner == user and known.name == KEY_NAME
-        if known is not None and not is_kept:
+        old_key = ApiKey.objects.find_by_secret_or_prefix(secret) if secret else None
+        is_kept = (
+            old_key is not None and old_key.usable and old_key.owner == user and old_key.name == KEY_NAME
+        )
+        if old_key is not None and not is_kept:
             if settings.EDITOR_DEMO_KEY:
                 raise CommandError("EDITOR_DEMO_KEY is a revoked key, or not the demo's.")
             secret = ""
         for key in ApiKey.objects.filter(owner=user, name=KEY_NAME, revoked_at=None):
-            if key != known:
+            if key != old_key:
                 key.revoke()
         if not is_kept:
             _, secret = ApiKey.objects.issue(

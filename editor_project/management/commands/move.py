@@ -55,12 +55,12 @@ def _make_tables(url: str) -> None:
     if tables and not MigrationRecorder(target).has_table():
         raise CommandError("The other database belongs to another program: name an empty one.")
     moving.refuse_if_in_use()
-    done = subprocess.run(  # noqa: S603  this very program
+    result = subprocess.run(  # noqa: S603  this very program
         [sys.executable, sys.argv[0], "migrate", "--verbosity=0", "--skip-checks"],
         env={**os.environ, "DATABASE_URL": url},
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise CommandError(f"The tables could not be created there: {done.stderr.strip()}")
+    if result.returncode:
+        raise CommandError(f"The tables could not be created there: {result.stderr.strip()}")

@@ -58,7 +58,7 @@ class Command(BaseCommand):
                 with file.open("wb") as copy:
                     shutil.copyfileobj(sys.stdin.buffer, copy)
             try:
-                found = backups.restore(file)
+                manifest = backups.restore(file)
             except Unusable as error:
                 raise CommandError(str(error)) from error
         call_command("migrate", verbosity=0, skip_checks=True)
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         if revoke_keys_created_before is not None:
             sentences.append(f" Keys revoked: {revoke_keys(revoke_keys_created_before)}.")
         self.stdout.write(
-            f"Restored the state of {found.made_at}, saved by release {found.version}. "
+            f"Restored the state of {manifest.made_at}, saved by release {manifest.version}. "
             f"Its log has a new epoch: programs that follow it start over.{''.join(sentences)}"
         )
 

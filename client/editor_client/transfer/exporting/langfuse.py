@@ -57,8 +57,8 @@ def _explain_refusal(agent: Published, refused: set[str]) -> str:
 
 
 def _why(content: str) -> str:
-    found = _REFERENCE.search(content)
-    return f"Langfuse would replace {excerpt(found[0])} by another prompt" if found else ""
+    match = _REFERENCE.search(content)
+    return f"Langfuse would replace {excerpt(match[0])} by another prompt" if match else ""
 
 
 def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
@@ -68,12 +68,12 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
         else f"@@@langfusePrompt:name={_name(text.block_id, reader)}|label={PRODUCTION}@@@"
         for text in agent.texts
     ]
-    others = [
+    other_messages = [
         (number, role, curly(Text(content=content), reader, agent.id))
         for number, role, content in agent.messages
     ]
     gap = {"type": "placeholder", "name": "history"}
-    messages = arrange_messages(["\n\n".join(parts)], others, lambda: gap)
+    messages = arrange_messages(["\n\n".join(parts)], other_messages, lambda: gap)
     config: dict[str, Any] = dict(agent.extra.get("config") or {})
     if agent.model:
         config |= {"provider": agent.model["provider"], "model": agent.model["name"]}

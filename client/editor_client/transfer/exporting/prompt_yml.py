@@ -31,16 +31,16 @@ def write(agent: Published, reader: Reader) -> str:
         reader.lose("setting", agent.id, f"Left out: {', '.join(map(excerpt, more))}.")
     value |= {name: agent.extra[name] for name in ("responseFormat", "jsonSchema") if name in agent.extra}
     systems = [curly(text, reader, agent.id) for text in agent.texts]
-    others = [
+    other_messages = [
         (number, role, curly(Text(content=content), reader, agent.id))
         for number, role, content in agent.messages
     ]
-    messages = with_question(systems, others, INPUT)
+    messages = with_question(systems, other_messages, INPUT)
     value["messages"] = messages
     if rows := [row for case in agent.cases if (row := _row(case.item, reader, agent.id))]:
         value["testData"] = rows
-    found = (_evaluator(name, scorer, reader) for name, scorer in agent.scorers.items())
-    if evaluators := [test for test in found if test is not None]:
+    tests = (_evaluator(name, scorer, reader) for name, scorer in agent.scorers.items())
+    if evaluators := [test for test in tests if test is not None]:
         value["evaluators"] = evaluators
     return str(yaml_files().dump(value))
 

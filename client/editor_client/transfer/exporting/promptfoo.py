@@ -69,8 +69,8 @@ def write(agents: Iterable[Published], reader: Reader) -> str:
         # A test is for all prompts, as an item is for all targets of its dataset.
         new = [case for case in agent.cases if case.item.id not in written]
         written |= {case.item.id for case in new}
-        found = (_test(case, agent, variables, reader) for case in new)
-        tests += [test for test in found if test is not None]
+        candidates = (_test(case, agent, variables, reader) for case in new)
+        tests += [test for test in candidates if test is not None]
     datasets = {case.dataset.name: case.dataset for agent in agents for case in agent.cases}
     own: dict[str, Any] = {JOINED: sorted(variables.joined)} if variables.joined else {}
     if names := {agent.id: agent.name for agent in agents if agent.name != agent.id and is_plain(agent.name)}:
@@ -136,7 +136,7 @@ class Variables:
 
     def written(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """Return the variables of a test, and which of them are JSON; raises `Refused`."""
-        found: dict[str, Any] = {}
+        test_vars: dict[str, Any] = {}
         as_json = []
         for name, value in values.items():
             if name in ("$ref", "__proto__"):
@@ -144,16 +144,16 @@ class Variables:
             if name in self.joined:
                 if isinstance(value, dict | list):
                     as_json.append(name)
-                    found[name] = pieces(canonical.dump(value))
+                    test_vars[name] = pieces(canonical.dump(value))
                 else:
-                    found[name] = pieces(value) if isinstance(value, str) else [value]
+                    test_vars[name] = pieces(value) if isinstance(value, str) else [value]
             elif is_plain_within(value):
-                found[name] = value
+                test_vars[name] = value
             else:
                 raise Refused(f"promptfoo would run a text in {name!r}, of which prompts name members")
         for name in sorted(self.joined - values.keys()):
-            found[name] = []  # which joins to an empty text
-        return found, as_json
+            test_vars[name] = []  # which joins to an empty text
+        return test_vars, as_json
 
 
 class Refused(Exception):
@@ -182,11 +182,11 @@ def _messages(agent: Published, variables: Variables, reader: Reader) -> list[di
     if agent.description:
         reader.lose("left_out", agent.id, "Left out: description.")
     systems = [nunjucks(text, variables, reader, agent.id) for text in agent.texts]
-    others = [
+    other_messages = [
         (number, role, nunjucks(Text(content=content), variables, reader, agent.id))
         for number, role, content in agent.messages
     ]
-    return with_question(systems, others, variables.placeholder(INPUT, None))
+    return with_question(systems, other_messages, variables.placeholder(INPUT, None))
 
 
 def _plain_name(text: str, instead: str, reader: Reader) -> str:
@@ -214,16 +214,16 @@ def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | 
         reader.lose("model", agent.id, reason)
         return None
     provider = PROVIDERS.get(model["provider"], model["provider"])
-    found: dict[str, Any] = {"id": f"{provider}:{model['name']}", "prompts": [label]}
+    entry: dict[str, Any] = {"id": f"{provider}:{model['name']}", "prompts": [label]}
     config = {SETTINGS.get(name, name): setting for name, setting in agent.settings.items()}
     for name in [name for name, value in config.items() if not is_plain_within(value)]:
         reader.lose("setting", agent.id, f"Left out, because promptfoo would run it: {excerpt(name)}.")
         del config[name]
     if config:
-        found["config"] = config
+        entry["config"] = config
     if more := sorted(set(model) - {"provider", "name"}):
         reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
-    return found
+    return entry
 
 
 def _item_name(case: Case, agent: Published) -> str:
@@ -253,8 +253,8 @@ def _test(case: Case, agent: Published, variables: Variables, reader: Reader) ->
     scorers = [
         (scorer_id, agent.scorers[scorer_id]) for scorer_id in case.scorer_ids if scorer_id in agent.scorers
     ]
-    found = [_assertion(name, scorer, item, by_scorer, reader) for name, scorer in scorers]
-    if asserts := [test for test in found if test is not None]:
+    assertions = [_assertion(name, scorer, item, by_scorer, reader) for name, scorer in scorers]
+    if asserts := [test for test in assertions if test is not None]:
         test["assert"] = asserts
     if metadata:
         test["metadata"] = metadata
@@ -271,24 +271,24 @@ def _assertion(
     scorer_id: str, scorer: Mapping[str, Any], item: Any, values: Any, reader: Reader
 ) -> dict[str, Any] | None:
     """Return a scorer as an assertion on one test; None, with a note, if promptfoo has no equivalent."""
-    found = _like(scorer, item, values)
-    if found is None:
+    assertion = _like(scorer, item, values)
+    if assertion is None:
         reader.lose("scorer", scorer_id, "It is left out of tests: there is no assertion like it.")
         return None
-    if found["type"] == "llm-rubric":
+    if assertion["type"] == "llm-rubric":
         reader.lose("judge", scorer_id, "A rubric is judged in promptfoo's own words; verdicts are left out.")
-    value = found.get("value")
-    if found["type"] == "is-json" and not is_plain_within(value):
-        found["value"] = data_text(value)  # a schema given as text is also one
+    value = assertion.get("value")
+    if assertion["type"] == "is-json" and not is_plain_within(value):
+        assertion["value"] = data_text(value)  # a schema given as text is also one
     elif isinstance(value, str):
-        found["value"] = escape(value)
+        assertion["value"] = escape(value)
     elif isinstance(value, list) and scorer["type"] == "contains":
-        found["value"] = [escape(entry) if isinstance(entry, str) else entry for entry in value]
+        assertion["value"] = [escape(entry) if isinstance(entry, str) else entry for entry in value]
     elif not is_plain_within(value):
         message = f"The scorer {excerpt(scorer_id)} is left out: promptfoo would run a part of its value."
         reader.lose("refused", f"item {item.external_id or item.id}", message)
         return None
-    return found
+    return assertion
 
 
 def _like(scorer: Mapping[str, Any], item: Any, values: Any) -> dict[str, Any] | None:
@@ -296,27 +296,27 @@ def _like(scorer: Mapping[str, Any], item: Any, values: Any) -> dict[str, Any] |
     kind, config = scorer["type"], scorer.get("config") or {}
     case = "i" if config.get("ignoreCase") else ""
     if kind == "contains":
-        listed = [_value(text, item, values) for text in config["values"]]
-        several = f"-{config.get('mode', 'all')}" if len(listed) > 1 else ""
+        texts = [_value(text, item, values) for text in config["values"]]
+        several = f"-{config.get('mode', 'all')}" if len(texts) > 1 else ""
         return (
             None
-            if None in listed
-            else {"type": f"{case}contains{several}", "value": listed if several else listed[0]}
+            if None in texts
+            else {"type": f"{case}contains{several}", "value": texts if several else texts[0]}
         )
     if kind in {"equals", "startsWith"}:
         value = _value(config.get("value", "{{groundTruth}}"), item, values)
-        there = {"equals": "equals", "startsWith": "starts-with"}[kind]
-        return None if case or value is None else {"type": there, "value": value}
+        their_type = {"equals": "equals", "startsWith": "starts-with"}[kind]
+        return None if case or value is None else {"type": their_type, "value": value}
     if kind == "regex" and not case:
         return {"type": "regex", "value": config["pattern"]}
     if kind == "jsonSchema":
         return {"type": "is-json", **({"value": config["schema"]} if config["schema"] else {})}
-    found: dict[str, Any] | None = None
+    assertion: dict[str, Any] | None = None
     if kind == "maxMilliseconds":
-        found = {"type": "latency", "threshold": config["value"]}
+        assertion = {"type": "latency", "threshold": config["value"]}
     elif kind == "llm-judge" and scorer.get("instructions"):
-        found = {"type": "llm-rubric", "value": scorer["instructions"]}
-    return found
+        assertion = {"type": "llm-rubric", "value": scorer["instructions"]}
+    return assertion
 
 
 def _value(template: Any, item: Any, values: Any) -> Any:

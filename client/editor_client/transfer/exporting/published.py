@@ -95,8 +95,8 @@ class Reader:
         """Return a published agent; raises `NotFound`."""
         parts = self.client.get_agent(agent_id).parts()
         config: Mapping[str, Any] = parts["config"]
-        if left := [name for name in _LEFT_OUT if config.get(name)]:
-            self.lose("left_out", agent_id, f"Left out: {', '.join(left)}.")
+        if omitted := [name for name in _LEFT_OUT if config.get(name)]:
+            self.lose("left_out", agent_id, f"Left out: {', '.join(omitted)}.")
         options = self._first_variant(config.get("defaultOptions"), "defaultOptions", agent_id) or {}
         metadata = parts["metadata"] or {}
         cases = [
@@ -105,11 +105,11 @@ class Reader:
             for item in self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC")
         ]
         own = list(dict.fromkeys(key for _, key in keys(dict(config), "scorers")))
-        named = dict.fromkeys([*own, *(scorer_id for case in cases for scorer_id in case.scorer_ids)])
+        scorer_ids = dict.fromkeys([*own, *(scorer_id for case in cases for scorer_id in case.scorer_ids)])
         scorers = {
-            scorer_id: found
-            for scorer_id in named
-            if (found := self._scorer(scorer_id, agent_id)) is not None
+            scorer_id: scorer
+            for scorer_id in scorer_ids
+            if (scorer := self._scorer(scorer_id, agent_id)) is not None
         }
         return Published(
             id=agent_id,
@@ -136,27 +136,27 @@ class Reader:
             return
         for number, block in enumerate(instructions, 1):
             where = f"{agent_id}, block {number}"
-            found: Mapping[str, Any] | None = block
+            text_block: Mapping[str, Any] | None = block
             if block["type"] == "prompt_block_ref":
-                found = parts["promptBlocks"].get(block["id"])
-                if found is None or block["id"] in parts["omittedBlocks"]:
+                text_block = parts["promptBlocks"].get(block["id"])
+                if text_block is None or block["id"] in parts["omittedBlocks"]:
                     self.lose("block", where, f"{excerpt(block['id'])} is not published, and left out.")
                     continue
-                self.blocks[block["id"]] = found["content"]
-            if ((found or {}).get("rules") or {}).get("conditions"):
+                self.blocks[block["id"]] = text_block["content"]
+            if ((text_block or {}).get("rules") or {}).get("conditions"):
                 self.lose("rules", where, "Its conditions are left out: it is there in every context.")
-            if found is not None and found["content"].strip():
-                yield Text(content=found["content"], block_id=block.get("id"))
+            if text_block is not None and text_block["content"].strip():
+                yield Text(content=text_block["content"], block_id=block.get("id"))
 
     def _messages(self, agent_id: str) -> list[tuple[int, str, str]]:
         """Return the messages that an import turned into prompt blocks, in their order."""
         prefix = f"{agent_id}/messages/"
-        found = []
+        messages = []
         for block in self.client.iter_stored_prompt_blocks(search=prefix, status="published"):
             match = _MESSAGE.fullmatch(block.id.removeprefix(prefix))
             if match and block.content:
-                found.append((int(match[1]), match[2], block.content))
-        return sorted(found)
+                messages.append((int(match[1]), match[2], block.content))
+        return sorted(messages)
 
     def _first_variant(self, value: Any, name: str, agent_id: str) -> Any:
         """Return a value; of variants, the first."""
@@ -167,63 +167,63 @@ class Reader:
 
     def _scorer(self, scorer_id: str, agent_id: str) -> Mapping[str, Any] | None:
         try:
-            found = self.client.get_stored_scorer(scorer_id).details()
+            record = self.client.get_stored_scorer(scorer_id).details()
         except NotFound:
-            found = None
-        if found is None or found.active_version_id is None:
+            record = None
+        if record is None or record.active_version_id is None:
             self.lose("scorer", agent_id, f"The scorer {excerpt(scorer_id)} is not published, and left out.")
             return None
-        return found.config
+        return record.config
 
 
 def rewritten(text: Text, write: Callable[[str, str | None], str], plain: Callable[[str], str]) -> str:
     """Return a text whose placeholders are written by `write(path, fallback)`, and other text by `plain`."""
     if text.is_literal:
         return plain(text.content)
-    named = placeholders(text.content)
+    placeholder_names = placeholders(text.content)
     return "".join(
-        write(*next(named)) if is_placeholder else plain(piece)
+        write(*next(placeholder_names)) if is_placeholder else plain(piece)
         for piece, is_placeholder in split(text.content)
     )
 
 
 def arrange_messages(
     systems: Sequence[str],
-    others: Sequence[tuple[int, str, str]],
+    other_messages: Sequence[tuple[int, str, str]],
     fill: Callable[[], dict[str, str] | None],
 ) -> list[dict[str, str]]:
     """Return messages in the order of the prompt that they were imported from, so that they stay the same.
 
-    `others` have their original numbers. System texts fill the gaps, and then the result of `fill`: a message
-    that an import omits.
+    `other_messages` have their original numbers. System texts fill the gaps, and then the result of `fill`:
+    a message that an import omits.
     """
-    placed = {number: {"role": role, "content": content} for number, role, content in others}
+    placed = {number: {"role": role, "content": content} for number, role, content in other_messages}
     pending = [{"role": "system", "content": content} for content in systems]
-    found: list[dict[str, str]] = []
+    messages: list[dict[str, str]] = []
     number = 1
     while placed or pending:
         if number in placed:
-            found.append(placed.pop(number))
+            messages.append(placed.pop(number))
         elif pending:
-            found.append(pending.pop(0))
+            messages.append(pending.pop(0))
         elif (message := fill()) is not None:
-            found.append(message)
+            messages.append(message)
         number += 1
-    return found
+    return messages
 
 
 def with_question(
-    systems: Sequence[str], others: Sequence[tuple[int, str, str]], question: str
+    systems: Sequence[str], other_messages: Sequence[tuple[int, str, str]], question: str
 ) -> list[dict[str, str]]:
     """Return messages with the user's input: in the first gap, or at the end.
 
     If there are other user messages and no gap, it is not added.
     """
     questions = iter([{"role": "user", "content": question}])
-    found = arrange_messages(systems, others, lambda: next(questions, None))
-    if all(message["role"] != "user" for message in found):
-        found.extend(questions)
-    return found
+    messages = arrange_messages(systems, other_messages, lambda: next(questions, None))
+    if all(message["role"] != "user" for message in messages):
+        messages.extend(questions)
+    return messages
 
 
 def curly(text: Text, reader: Reader, where: str) -> str:

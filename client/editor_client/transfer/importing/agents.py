@@ -25,7 +25,7 @@ from editor_client.transfer.importing.messages import (
     Message,
     Translator,
     chat_prompt,
-    collect_left,
+    collect_leftovers,
     list_texts,
 )
 
@@ -189,9 +189,9 @@ def _split(text: str) -> tuple[str | None, str, str]:
 def _fitting(name: str, value: Any) -> Any:
     """Return a value in the form of the setting, or None."""
     if name == "stopSequences":
-        listed = [value] if isinstance(value, str) else value
-        ok = isinstance(listed, list) and all(isinstance(entry, str) for entry in listed)
-        return listed if ok else None
+        entries = [value] if isinstance(value, str) else value
+        ok = isinstance(entries, list) and all(isinstance(entry, str) for entry in entries)
+        return entries if ok else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if name not in _WHOLE or isinstance(value, int) else None
@@ -292,15 +292,15 @@ class AgentReader:
         texts = list_texts(messages)
         translator = Translator.of(self.collection, self.language, texts, self.more_names, where=where)
         prompt = chat_prompt(messages, translator, where)
-        if left := collect_left(messages):
-            about["extra"] = {**about.get("extra", {}), "messages": left}
+        if leftover := collect_leftovers(messages):
+            about["extra"] = {**about.get("extra", {}), "messages": leftover}
         if prompt is None:
             return
         self.dropped_variables = prompt.input_variables
         for place, content in prompt.blocks.items():
             block: Config = {"name": self._add_title(f" ({place})"), "content": content}
-            said = self.describe_version(number, about.get("message", ""))
-            self._blocks.setdefault(place, []).append(Snapshot(config=block, message=said, number=number))
+            note = self.describe_version(number, about.get("message", ""))
+            self._blocks.setdefault(place, []).append(Snapshot(config=block, message=note, number=number))
         self.add_instructions(prompt.instructions, **about)
 
     def add_instructions(self, instructions: str | Blocks, **about: Unpack[About]) -> None:
@@ -356,8 +356,8 @@ def change_message(collection: Collection, name: str, number: str | None, messag
     """Return the message of a version, such as `Langfuse support v7: Shorter`."""
     system = TITLES.get(collection.system, collection.system)
     text = " ".join(part for part in (system, name, number and f"v{number}") if part)
-    said = f"{text}: {message}" if message else text
-    return said if len(said) <= MAX_MESSAGE else f"{clip(said, MAX_MESSAGE - 1)}…"
+    full_message = f"{text}: {message}" if message else text
+    return full_message if len(full_message) <= MAX_MESSAGE else f"{clip(full_message, MAX_MESSAGE - 1)}…"
 
 
 def read_number(version: Any, file: str) -> tuple[int, int, str]:

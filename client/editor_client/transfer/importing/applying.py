@@ -50,15 +50,15 @@ class Application:
             if action["action"] in UNMADE:
                 self._problem(action, action["reason"])
             elif action["action"] in MADE:
-                made: list[NewReleaseItem] = []
+                new_items: list[NewReleaseItem] = []
                 try:
-                    made = self._resource(action)
+                    new_items = self._resource(action)
                 except (Unauthorized, Unreachable):
                     raise
                 except EditorError as error:
                     self._note_refusal(action, error)
-                items += made
-                if not made:
+                items += new_items
+                if not new_items:
                     self._unmade.add(action["id"])
         for planned in self.plan["datasets"]:
             self._dataset(planned)
@@ -70,25 +70,25 @@ class Application:
 
     def _resource(self, action: Mapping[str, Any]) -> list[NewReleaseItem]:
         place = Place(SEGMENTS[action["kind"]], action["id"])
-        there = fetch(self.client, place)
+        remote = fetch(self.client, place)
         # The number of versions that this plan has made before.
-        origin = None if there is None else there.record.metadata.get("origin")
+        origin = None if remote is None else remote.record.metadata.get("origin")
         origins = [self._origin(action, version) for version in action["versions"]]
-        done = origins.index(origin) + 1 if origin in origins else 0
-        at = None if there is None else there.record.latest_version_id
-        if not done and at != action["latestVersionId"]:
+        saved_count = origins.index(origin) + 1 if origin in origins else 0
+        at = None if remote is None else remote.record.latest_version_id
+        if not saved_count and at != action["latestVersionId"]:
             self._problem(action, "it has changed since the plan was made; plan again")
             return []
-        found: dict[int, str] = {done - 1: str(at)} if done else {}
-        record, config = (None, {}) if there is None else (there.record, there.newest)
-        for index in range(done, len(action["versions"])):
+        version_ids: dict[int, str] = {saved_count - 1: str(at)} if saved_count else {}
+        record, config = (None, {}) if remote is None else (remote.record, remote.newest)
+        for index in range(saved_count, len(action["versions"])):
             version = action["versions"][index]
             record = self._save(action, place, version, record, config)
-            found[index], config = str(record.latest_version_id), version["config"]
-        if done < len(action["versions"]):
+            version_ids[index], config = str(record.latest_version_id), version["config"]
+        if saved_count < len(action["versions"]):
             self.report.lines.append(f"saved: {_describe(action)}")
-        self._set_labels(action, place, found)
-        version_id = self._choose_published(action, place, found)
+        self._set_labels(action, place, version_ids)
+        version_id = self._choose_published(action, place, version_ids)
         return [{"kind": action["kind"], "id": action["id"], "version_id": version_id}]
 
     def _origin(self, action: Mapping[str, Any], version: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,28 +110,30 @@ class Application:
         }
         if base is None:
             new = {"id": action["id"], "workspaceId": self.plan["workspaceId"], **version["config"], **saved}
-            made: Record = self.client.perform(creation(KINDS[place.kind], new))
-            return made
+            new_record: Record = self.client.perform(creation(KINDS[place.kind], new))
+            return new_record
         edited = {**changes(version["config"], before), **saved}
         record: Record = self.client.perform(edit(handle(self.client, place), edited, base))
         return record
 
-    def _set_labels(self, action: Mapping[str, Any], place: Place, found: Mapping[int, str]) -> None:
+    def _set_labels(self, action: Mapping[str, Any], place: Place, version_ids: Mapping[int, str]) -> None:
         stored = handle(self.client, place)
         try:
-            for index, version_id in found.items():
+            for index, version_id in version_ids.items():
                 for label in action["versions"][index].get("labels", ()):
                     stored.set_label(label, version_id)
         except Forbidden as error:
             self._note_refusal(action, error)
 
-    def _choose_published(self, action: Mapping[str, Any], place: Place, found: Mapping[int, str]) -> str:
+    def _choose_published(
+        self, action: Mapping[str, Any], place: Place, version_ids: Mapping[int, str]
+    ) -> str:
         """Return the version that the source has published, or else the newest."""
-        newest = found[len(action["versions"]) - 1]
+        newest = version_ids[len(action["versions"]) - 1]
         published = action["published"]
         if published is None:
             return newest
-        for index, version_id in sorted(found.items(), reverse=True):
+        for index, version_id in sorted(version_ids.items(), reverse=True):
             if canonical.same(action["versions"][index]["config"], published["config"]):
                 return version_id
         for version in handle(self.client, place).iter_versions():
@@ -157,11 +159,11 @@ class Application:
 
     def _unmade_scorers(self, planned: Mapping[str, Any]) -> set[str]:
         """Return the scorers of a dataset that could not be made, and note that it lacks them."""
-        named = {
+        scorer_ids = {
             *planned["settings"].get("scorerIds", ()),
             *(scorer_id for item in planned["items"] for scorer_id in item.get("scorerIds", ())),
         }
-        for scorer_id in sorted(unmade := self._unmade & named):
+        for scorer_id in sorted(unmade := self._unmade & scorer_ids):
             about = {"kind": "dataset", "id": planned["name"]}
             self._problem(about, f"made without the scorer {excerpt(scorer_id)}, which was not made")
         return unmade
@@ -173,7 +175,7 @@ class Application:
         source = self.plan["source"]
         mark = f"Plan {self.plan['planDigest']}"
         workspace = self.plan["workspaceId"]
-        made = next(
+        release = next(
             (
                 release
                 for release in self.client.iter_releases(workspace_id=workspace)
@@ -181,23 +183,23 @@ class Application:
             ),
             None,
         )
-        if made is None:
-            named = title or f"Import from {source['system']}: {excerpt(source['path'])}"
+        if release is None:
+            release_title = title or f"Import from {source['system']}: {excerpt(source['path'])}"
             description = f"Imported from {source['system']}. {mark}"
-            made = self.client.create_release(
-                workspace, clip(named, MAX_TITLE), description=description, items=items
+            release = self.client.create_release(
+                workspace, clip(release_title, MAX_TITLE), description=description, items=items
             )
-            self.report.lines.append(f"release: {made.id} ({excerpt(made.title)})")
-        elif made.state == "draft" and len(made.items_) < len(items):
-            self.client.get_release(made.id).update(items=items)
-            self.report.lines.append(f"release: {made.id} ({excerpt(made.title)})")
+            self.report.lines.append(f"release: {release.id} ({excerpt(release.title)})")
+        elif release.state == "draft" and len(release.items_) < len(items):
+            self.client.get_release(release.id).update(items=items)
+            self.report.lines.append(f"release: {release.id} ({excerpt(release.title)})")
 
     def _note_refusal(self, action: Mapping[str, Any], error: EditorError) -> None:
         self.report.refused = True
         self._problem(action, str(error))
 
-    def _problem(self, action: Mapping[str, Any], why: str) -> None:
-        self.report.problems.append(f"{_describe(action)}: {why}")
+    def _problem(self, action: Mapping[str, Any], reason: str) -> None:
+        self.report.problems.append(f"{_describe(action)}: {reason}")
 
 
 def _describe(action: Mapping[str, Any]) -> str:

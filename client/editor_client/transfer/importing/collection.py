@@ -123,12 +123,12 @@ class Collection:
 
         The path of a file is the id unchanged, if it is valid.
         """
-        wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else make_id(name)
-        if self._names.setdefault((kind, wanted), name) == name:
-            return wanted
-        renamed = f"{clip(wanted, MAX_ID)}-{_short_digest(name)}"
+        new_id = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else make_id(name)
+        if self._names.setdefault((kind, new_id), name) == name:
+            return new_id
+        renamed = f"{clip(new_id, MAX_ID)}-{_short_digest(name)}"
         self._names[kind, renamed] = name
-        self.lose("id_changed", name, f"Its id is {renamed!r}, because another name gives the id {wanted!r}.")
+        self.lose("id_changed", name, f"Its id is {renamed!r}, because another name gives the id {new_id!r}.")
         return renamed
 
     def mark(self) -> tuple[int, int]:
@@ -146,13 +146,15 @@ class Collection:
             return
         kinds = {resource.kind for resource in self.resources[resources:]}
         for place in range(resources, len(self.resources)):
-            made = self.resources[place]
-            if made.kind == "agent" or "agent" not in kinds:
-                self.resources[place] = replace(made, extra=self.fitting({**extra, **made.extra}, where))
+            resource = self.resources[place]
+            if resource.kind == "agent" or "agent" not in kinds:
+                self.resources[place] = replace(
+                    resource, extra=self.fitting({**extra, **resource.extra}, where)
+                )
 
     def fitting(self, extra: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return the members that fit into the metadata, and note the others as lost."""
-        kept: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         size = 0
         for name, value in extra.items():
             length = len(canonical.dump({name: value}).encode())
@@ -161,24 +163,24 @@ class Collection:
                     "too_large", where, f"{excerpt(name)} is too large for the metadata; it is left out."
                 )
             else:
-                kept[name] = value
+                members[name] = value
                 size += length
-        return kept
+        return members
 
 
 def make_id(name: str) -> str:
     """Return an id for a name: each part between slashes in lower case, with `-` for other characters."""
     parts = [ids.slug(part) for part in name.split("/")]
-    found = "/".join(part for part in parts if part)
-    if not found or any(not part for part in parts):
+    slug = "/".join(part for part in parts if part)
+    if not slug or any(not part for part in parts):
         plain = unicodedata.normalize("NFC", name.strip())
-        found = plain if id_problem(plain) is None else found or f"prompt-{_short_digest(name)}"
-    if len(found) > MAX_ID:
-        found = f"{clip(found, _SHORTENED).rstrip('-/')}-{_short_digest(name)}"
+        slug = plain if id_problem(plain) is None else slug or f"prompt-{_short_digest(name)}"
+    if len(slug) > MAX_ID:
+        slug = f"{clip(slug, _SHORTENED).rstrip('-/')}-{_short_digest(name)}"
     return (
-        found
-        if id_problem(found) is None
-        else f"{clip(found.replace('/', '-'), _SHORTENED)}-{_short_digest(name)}"
+        slug
+        if id_problem(slug) is None
+        else f"{clip(slug.replace('/', '-'), _SHORTENED)}-{_short_digest(name)}"
     )
 
 
@@ -187,11 +189,11 @@ def id_problem(resource_id: str) -> str | None:
     return ids.problem(resource_id, ids.RESERVED_FOR_NEW | ids.RESERVED_FOR_SCORERS)
 
 
-def external_id(item: Mapping[str, Any], seen: dict[str, int]) -> str:
+def external_id(item: Mapping[str, Any], counts: dict[str, int]) -> str:
     """Return an id made of the item's content; equal items are numbered."""
     digest = canonical.digest(item)[:32]
-    seen[digest] = seen.get(digest, 0) + 1
-    return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+    counts[digest] = counts.get(digest, 0) + 1
+    return digest if counts[digest] == 1 else f"{digest}-{counts[digest]}"
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
@@ -255,7 +257,7 @@ def remove_credentials(value: Any, collection: Collection, where: str, *, by_nam
         ]
     if not isinstance(value, dict):
         return value
-    kept = {}
+    cleaned = {}
     for name, member in value.items():
         place = f"{where}.{excerpt(name)}"
         is_named = by_name and _KEY.fullmatch(
@@ -264,17 +266,17 @@ def remove_credentials(value: Any, collection: Collection, where: str, *, by_nam
         if is_named and member not in (None, ""):
             collection.lose(CODE, place, "A credential is left out.")
         else:
-            kept[_in_text(name, collection, where)] = remove_credentials(
+            cleaned[_in_text(name, collection, where)] = remove_credentials(
                 member, collection, place, by_name=by_name
             )
-    return kept
+    return cleaned
 
 
 def _in_text(text: str, collection: Collection, where: str) -> str:
-    found, count = _VALUE.subn(REMOVED, text)
+    clean_text, count = _VALUE.subn(REMOVED, text)
     if count:
         collection.lose(CODE, where, "What looks like a credential is left out of the text.")
-    return found
+    return clean_text
 
 
 UNKNOWN: Final = "unknown_member"
@@ -286,44 +288,44 @@ class Members:
     def __init__(self, value: Any, collection: Collection, where: str) -> None:
         self.collection = collection
         self.where = where
-        self._left: dict[str, Any] = {}
+        self._remaining: dict[str, Any] = {}
         if isinstance(value, dict):
-            self._left = dict(value)
+            self._remaining = dict(value)
         elif value is not None:
-            self._left = {"": value}
+            self._remaining = {"": value}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._left
+        return name in self._remaining
 
     def names(self) -> list[str]:
         """Return the names of the remaining members."""
-        return list(self._left)
+        return list(self._remaining)
 
     def peek(self, name: str) -> Any:
         """Return a member without taking it; None if there is none."""
-        return self._left.get(name)
+        return self._remaining.get(name)
 
     def take(self, name: str, default: Any = None) -> Any:
         """Take a member of any type."""
-        return self._left.pop(name, default)
+        return self._remaining.pop(name, default)
 
     def skip(self, *names: str) -> None:
         """Take members that are irrelevant to a prompt, such as the time of an answer."""
         for name in names:
-            self._left.pop(name, None)
+            self._remaining.pop(name, None)
 
     def text(self, name: str) -> str:
         """Take a text; anything else is left, and an empty text returned."""
-        value = self._left.get(name)
+        value = self._remaining.get(name)
         if not isinstance(value, str):
             return ""
-        return str(self._left.pop(name))
+        return str(self._remaining.pop(name))
 
     def mapping(self, name: str) -> dict[str, Any]:
         """Take an object; anything else is left, and an empty one returned."""
-        if not isinstance(self._left.get(name), dict):
+        if not isinstance(self._remaining.get(name), dict):
             return {}
-        value: dict[str, Any] = self._left.pop(name)
+        value: dict[str, Any] = self._remaining.pop(name)
         return value
 
     def members(self, name: str) -> Members:
@@ -332,32 +334,32 @@ class Members:
 
     def take_list(self, name: str) -> list[Any]:
         """Take a list; anything else is left, and an empty one returned."""
-        if not isinstance(self._left.get(name), list):
+        if not isinstance(self._remaining.get(name), list):
             return []
-        value: list[Any] = self._left.pop(name)
+        value: list[Any] = self._remaining.pop(name)
         return value
 
     def objects(self, name: str) -> list[dict[str, Any]]:
         """Take the objects in a list; other entries are left."""
-        listed = self.take_list(name)
-        found = [entry for entry in listed if isinstance(entry, dict)]
-        if others := [entry for entry in listed if not isinstance(entry, dict)]:
-            self._left[name] = others
-        return found
+        entries = self.take_list(name)
+        objects = [entry for entry in entries if isinstance(entry, dict)]
+        if other_entries := [entry for entry in entries if not isinstance(entry, dict)]:
+            self._remaining[name] = other_entries
+        return objects
 
-    def left(self, *, code: str = UNKNOWN, by_name: bool = True) -> dict[str, Any]:
+    def take_rest(self, *, code: str = UNKNOWN, by_name: bool = True) -> dict[str, Any]:
         """Return the remaining members, without credentials, and note each as a loss.
 
         `by_name` is as in `remove_credentials`.
         """
-        given = {name: value for name, value in self._left.items() if value is not None}
-        kept: dict[str, Any] = remove_credentials(given, self.collection, self.where, by_name=by_name)
-        for name, value in kept.items():
-            what = excerpt(name) if name else f"{excerpt(value)}, which is not what is expected here,"
-            message = f"The editor has no place for {what}: metadata.import has it."
+        members = {name: value for name, value in self._remaining.items() if value is not None}
+        rest: dict[str, Any] = remove_credentials(members, self.collection, self.where, by_name=by_name)
+        for name, value in rest.items():
+            subject = excerpt(name) if name else f"{excerpt(value)}, which is not what is expected here,"
+            message = f"The editor has no place for {subject}: metadata.import has it."
             self.collection.lose(code, self.where, message)
-        self._left = {}
-        return {name or "value": value for name, value in kept.items()}
+        self._remaining = {}
+        return {name or "value": value for name, value in rest.items()}
 
 
 def nonempty(**parts: Any) -> dict[str, Any]:

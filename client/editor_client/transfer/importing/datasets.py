@@ -38,7 +38,7 @@ def plan_dataset(
     Entries that are only in the editor stay, and the plan lists them. `source` distinguishes the places of
     files: a dataset of the same name from another place, with none of these items, belongs to another source.
     """
-    there = find_dataset(client, dataset.stored_name, workspace_id)
+    record = find_dataset(client, dataset.stored_name, workspace_id)
     origin = {
         "system": collection.system,
         "name": dataset.source_name or dataset.name,
@@ -53,32 +53,32 @@ def plan_dataset(
         "targetIds": list(dataset.agent_ids) or None,
     }
     extra = collection.fitting(dataset.extra, dataset.name)
-    wanted: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    new_settings: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     planned: dict[str, Any] = {
         "name": dataset.stored_name,
-        "settings": wanted,
+        "settings": new_settings,
         "metadata": {"import": extra} if extra else {},
         "origin": origin,
         "items": list(dataset.items),
     }
-    if there is None:
+    if record is None:
         return {"action": "create", **planned}
-    if not _belongs_to(there, origin):
+    if not _belongs_to(record, origin):
         reason = "There is a dataset of this name and of another origin; choose a --prefix."
         return {"action": "conflict", "reason": reason, **planned, "items": []}
-    known = _external_ids(client, there)
-    made = (there.metadata or {}).get("origin", {})
-    is_elsewhere = made.get("source", source) != source
-    if is_elsewhere and known and all(item["externalId"] not in known for item in dataset.items):
+    item_ids = _external_ids(client, record)
+    existing_origin = (record.metadata or {}).get("origin", {})
+    is_elsewhere = existing_origin.get("source", source) != source
+    if is_elsewhere and item_ids and all(item["externalId"] not in item_ids for item in dataset.items):
         reason = "There is a dataset of this name from another source, with other items; choose a --prefix."
         return {"action": "conflict", "reason": reason, **planned, "items": []}
-    missing = [item for item in dataset.items if item["externalId"] not in known]
-    missing = _select_accepted(client, there, missing, dataset, collection)
-    changes, stay = _changes(there, wanted)
-    named = {item["externalId"] for item in dataset.items}
-    stay["items"] = sum(1 for item_id in known if item_id not in named)
-    said = [f"{count} {name} that are not in the source stay" for name, count in stay.items() if count]
-    reasons = {"reason": f"{'; '.join(said)}."} if said else {}
+    missing = [item for item in dataset.items if item["externalId"] not in item_ids]
+    missing = _select_accepted(client, record, missing, dataset, collection)
+    changes, surplus = _changes(record, new_settings)
+    source_ids = {item["externalId"] for item in dataset.items}
+    surplus["items"] = sum(1 for item_id in item_ids if item_id not in source_ids)
+    notes = [f"{count} {name} that are not in the source stay" for name, count in surplus.items() if count]
+    reasons = {"reason": f"{'; '.join(notes)}."} if notes else {}
     action = "update" if missing or changes else "unchanged"
     return {"action": action, **reasons, **planned, "settings": changes, "items": missing}
 
@@ -90,70 +90,70 @@ def apply_dataset(
 
     `unmade` are the scorers that could not be made, which the dataset then lacks. Raises `Changed`.
     """
-    there = find_dataset(client, planned["name"], workspace_id)
+    record = find_dataset(client, planned["name"], workspace_id)
     settings: dict[str, Any] = dict(planned["settings"])
     if "scorerIds" in settings:
         settings["scorerIds"] = [
             scorer_id for scorer_id in settings["scorerIds"] if scorer_id not in unmade
         ] or None
     metadata = {**planned.get("metadata", {}), "origin": planned["origin"]}
-    is_new = there is None
-    if there is None:
+    is_new = record is None
+    if record is None:
         new: Any = {name: value for name, value in settings.items() if value is not None}
         # With the origin from the beginning, so that an interrupted import can continue.
         new |= {"name": planned["name"], "workspaceId": workspace_id, "metadata": metadata}
-        there = client.create_dataset(**new)
-    elif not _belongs_to(there, planned["origin"]):
+        record = client.create_dataset(**new)
+    elif not _belongs_to(record, planned["origin"]):
         raise Changed("it has changed since the plan was made; plan again")
-    dataset = client.get_dataset(there.id)
-    known = set() if is_new else _external_ids(client, there)
-    items = [_without(item, unmade) for item in planned["items"] if item["externalId"] not in known]
+    dataset = client.get_dataset(record.id)
+    item_ids = set() if is_new else _external_ids(client, record)
+    items = [_without(item, unmade) for item in planned["items"] if item["externalId"] not in item_ids]
     for batch in _batches(items):
         dataset.add_items(batch)
-    changes, _ = _changes(there, settings)
-    kept = {**(there.metadata or {}), **metadata}
-    if changes or not canonical.same(kept, dict(there.metadata or {})):
-        dataset.update(**changes, metadata=kept)
+    changes, _ = _changes(record, settings)
+    new_metadata = {**(record.metadata or {}), **metadata}
+    if changes or not canonical.same(new_metadata, dict(record.metadata or {})):
+        dataset.update(**changes, metadata=new_metadata)
     return is_new or bool(items) or bool(changes)
 
 
 def find_dataset(client: Client, name: str, workspace_id: str) -> DatasetRecord | None:
     """Return the dataset of this name, if there is one."""
-    found = client.iter_datasets(workspace_id=workspace_id, per_page=100)
-    return next((dataset for dataset in found if dataset.name == dataset_items.composed_name(name)), None)
+    datasets = client.iter_datasets(workspace_id=workspace_id, per_page=100)
+    return next((dataset for dataset in datasets if dataset.name == dataset_items.composed_name(name)), None)
 
 
-def _belongs_to(there: DatasetRecord, origin: Mapping[str, Any]) -> bool:
-    made = (there.metadata or {}).get("origin")
-    if not isinstance(made, Mapping):
+def _belongs_to(record: DatasetRecord, origin: Mapping[str, Any]) -> bool:
+    existing_origin = (record.metadata or {}).get("origin")
+    if not isinstance(existing_origin, Mapping):
         return False
-    return (made.get("system"), made.get("name")) == (origin["system"], origin["name"])
+    return (existing_origin.get("system"), existing_origin.get("name")) == (origin["system"], origin["name"])
 
 
-def _external_ids(client: Client, there: DatasetRecord) -> set[str | None]:
-    return {item.external_id for item in client.get_dataset(there.id).iter_items(per_page=200)}
+def _external_ids(client: Client, record: DatasetRecord) -> set[str | None]:
+    return {item.external_id for item in client.get_dataset(record.id).iter_items(per_page=200)}
 
 
-def _changes(there: DatasetRecord, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+def _changes(record: DatasetRecord, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the settings that would change, whose lists grow, and how many entries only the editor has."""
     changes: dict[str, Any] = {}
-    stay: dict[str, int] = {}
+    surplus: dict[str, int] = {}
     for name in _LISTS:
-        present = list(there.get(name) or ())
-        wanted = list(settings.get(name) or ())
-        if missing := [item_id for item_id in wanted if item_id not in present]:
+        present = list(record.get(name) or ())
+        new_ids = list(settings.get(name) or ())
+        if missing := [item_id for item_id in new_ids if item_id not in present]:
             changes[name] = [*present, *missing]
-        stay["scorers" if name == "scorerIds" else "targets"] = len(
-            [item_id for item_id in present if item_id not in wanted]
+        surplus["scorers" if name == "scorerIds" else "targets"] = len(
+            [item_id for item_id in present if item_id not in new_ids]
         )
-    if "targetIds" in changes and not there.get("targetType"):
+    if "targetIds" in changes and not record.get("targetType"):
         changes["targetType"] = "agent"
-    return changes, stay
+    return changes, surplus
 
 
 def _select_accepted(
     client: Client,
-    there: DatasetRecord,
+    record: DatasetRecord,
     items: Sequence[Mapping[str, Any]],
     dataset: Dataset,
     collection: Collection,
@@ -164,12 +164,12 @@ def _select_accepted(
         # The scorers are made by the same plan.
         lines = "".join(f"{canonical.dump(_without(item, None))}\n" for item in batch)
         try:
-            done = client.get_dataset(there.id).import_file(lines, "jsonl", dry_run=True)
+            result = client.get_dataset(record.id).import_file(lines, "jsonl", dry_run=True)
         except ValidationFailed as error:
             raise Unreadable(
                 f"The dataset {excerpt(dataset.stored_name)} refuses the items: {error}"
             ) from None
-        refused = {row.row: row.message for row in done.failed}
+        refused = {row.row: row.message for row in result.failed}
         for number, item in enumerate(batch, 1):
             if number in refused:
                 lost = f"The item {item['externalId']} is refused: {refused[number]}."
@@ -184,8 +184,10 @@ def _without(item: Mapping[str, Any], unmade: Container[str] | None) -> Mapping[
     if "scorerIds" not in item:
         return item
     rest = {name: value for name, value in item.items() if name != "scorerIds"}
-    kept = [] if unmade is None else [scorer_id for scorer_id in item["scorerIds"] if scorer_id not in unmade]
-    return {**rest, "scorerIds": kept} if kept else rest
+    remaining_ids = (
+        [] if unmade is None else [scorer_id for scorer_id in item["scorerIds"] if scorer_id not in unmade]
+    )
+    return {**rest, "scorerIds": remaining_ids} if remaining_ids else rest
 
 
 def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:
@@ -228,41 +230,41 @@ class Cases:
 
     def add(
         self,
-        given: Mapping[str, Any],
+        values: Mapping[str, Any],
         *,
-        left: Mapping[str, Any] | None = None,
+        leftover: Mapping[str, Any] | None = None,
         external: str | None = None,
         **members: Any,
     ) -> None:
         """Add an item with these values of variables; of the further `members` those that are not None.
 
-        `left` is data that the editor has no place for: the member `import` of the metadata. `external` is
-        the external id, by default made from the content.
+        `leftover` is data that the editor has no place for: the member `import` of the metadata. `external`
+        is the external id, by default made from the content.
         """
-        asked = self.dropped[0] if len(self.dropped) == 1 else "input"
-        item: dict[str, Any] = {"input": given.get(asked, dict(given))}
+        input_name = self.dropped[0] if len(self.dropped) == 1 else "input"
+        item: dict[str, Any] = {"input": values.get(input_name, dict(values))}
         context = {
             self.names.get(name, name): value
-            for name, value in given.items()
-            if name != asked or name in self.needed
+            for name, value in values.items()
+            if name != input_name or name in self.needed
         }
         if context:
             item["requestContext"] = context
-        self._add(item, members, left or {}, external)
+        self._add(item, members, leftover or {}, external)
 
-    def add_input(self, given: Any, *, left: Mapping[str, Any] | None = None, **members: Any) -> None:
+    def add_input(self, value: Any, *, leftover: Mapping[str, Any] | None = None, **members: Any) -> None:
         """Add an item whose input is known."""
-        self._add({"input": given}, members, left or {})
+        self._add({"input": value}, members, leftover or {})
 
     def _add(
         self,
         item: dict[str, Any],
         members: Mapping[str, Any],
-        left: Mapping[str, Any],
+        leftover: Mapping[str, Any],
         external: str | None = None,
     ) -> None:
         item |= {name: value for name, value in members.items() if value is not None}
-        if metadata := self._metadata(item.pop("metadata", {}), left):
+        if metadata := self._metadata(item.pop("metadata", {}), leftover):
             item["metadata"] = metadata
         size = len(canonical.dump(item).encode())
         self._size += size
@@ -275,9 +277,9 @@ class Cases:
             return
         self.items.append({**item, "externalId": external or external_id(item, self._seen)})
 
-    def _metadata(self, metadata: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, Any]:
+    def _metadata(self, metadata: Mapping[str, Any], leftover: Mapping[str, Any]) -> dict[str, Any]:
         """Return metadata in the editor's form, with data that has no other place as the member `import`."""
-        kept, more = dict(metadata), dict(left)
+        kept, more = dict(metadata), dict(leftover)
         while (refused := dataset_items.metadata_problem(kept)) is not None:
             name = refused.field.removeprefix("metadata.")
             more.setdefault("metadata", {})[name] = kept.pop(name)

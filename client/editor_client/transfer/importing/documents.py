@@ -99,16 +99,16 @@ class Documents:
         """Return the named file; or the files of a folder with one of these endings, at any depth, sorted."""
         if not self.path.is_dir():
             return [self.path]
-        found: list[Path] = []
+        files: list[Path] = []
         for folder, folders, names in os.walk(self.path):
             folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
             paths = (Path(folder, name) for name in names if name.endswith(tuple(endings)))
-            found += [path for path in paths if not path.is_symlink()]
-            if len(found) > MAX_FILES:
+            files += [path for path in paths if not path.is_symlink()]
+            if len(files) > MAX_FILES:
                 raise Unreadable(f"{excerpt(self.path)} holds more than {MAX_FILES} files to import.")
-        if not found:
+        if not files:
             raise Unreadable(f"{excerpt(self.path)} holds no file that ends with {' or '.join(endings)}.")
-        return sorted(found)
+        return sorted(files)
 
     def name(self, path: Path) -> str:
         """Return the path of a file in the folder, with slashes."""
@@ -143,10 +143,10 @@ class Documents:
         if "*" not in pattern:
             return [reference]
         try:
-            found = sorted(islice(self.folder.glob(self.name(reference)), MAX_FILES))
+            matches = sorted(islice(self.folder.glob(self.name(reference)), MAX_FILES))
         except (ValueError, NotImplementedError, RecursionError) as error:
             raise Unreadable(f"{excerpt(pattern)} names no files: {error}.") from None
-        return [path for path in found if self.resolve_reference(self.name(path)).is_file()]
+        return [path for path in matches if self.resolve_reference(self.name(path)).is_file()]
 
     def text(self, path: Path) -> str:
         """Return a file as text, without a byte-order mark."""
@@ -173,16 +173,16 @@ class Documents:
             return text
         counted, line = 0, 1
 
-        def repair(found: re.Match[str]) -> str:
+        def repair(match: re.Match[str]) -> str:
             nonlocal counted, line
-            code = int(found[1], 16) if found[1] and is_json else -1
-            if not found[2] and code != 0 and not 0xD800 <= code <= 0xDFFF:
-                return found[0]
-            line, counted = line + text.count("\n", counted, found.start()), found.start()
+            code = int(match[1], 16) if match[1] and is_json else -1
+            if not match[2] and code != 0 and not 0xD800 <= code <= 0xDFFF:
+                return match[0]
+            line, counted = line + text.count("\n", counted, match.start()), match.start()
             self.repairs[self.name(path), line, _HALF if code > 0 else _NUL] = None
             if len(self.repairs) > MAX_REPAIRS:
                 raise Unreadable(f"{excerpt(path.name)} holds many characters that cannot be stored.")
-            return "\ufffd" if found[2] else r"\ufffd"
+            return "\ufffd" if match[2] else r"\ufffd"
 
         return _PAIR_OR_ESCAPE.sub(repair, text)
 
@@ -227,9 +227,9 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
     if repeated:
         raise Unreadable(f"{excerpt(name)} names the column {excerpt(repeated)} twice.")
     for row in filter(any, table.rows):
-        named = list(zip_longest(table.header, row))
-        cells: dict[str | None, Any] = {name: cell for name, cell in named if name}
-        if more := [cell for name, cell in named if not name and cell]:
+        pairs = list(zip_longest(table.header, row))
+        cells: dict[str | None, Any] = {name: cell for name, cell in pairs if name}
+        if more := [cell for name, cell in pairs if not name and cell]:
             cells[None] = more
         yield cells
 
@@ -294,7 +294,7 @@ def messages_in(file: FrontMatter, tag: re.Pattern[str], role: str) -> list[Mess
     The group `role` of a tag is the role of the message after it; a tag without one is the place of a
     history. The group `about`, if present, has further data of the message.
     """
-    found: list[Message] = []
+    messages: list[Message] = []
     start = 0
     about: dict[str, str] = {}
     for match in [*tag.finditer(file.body), None]:
@@ -302,14 +302,14 @@ def messages_in(file: FrontMatter, tag: re.Pattern[str], role: str) -> list[Mess
         if text.strip():
             leading = len(text) - len(text.lstrip("\n"))
             line = file.line + file.body.count("\n", 0, start) + leading
-            found.append(Message(role=role, text=text.strip("\n"), line=line, left=about))
+            messages.append(Message(role=role, text=text.strip("\n"), line=line, leftover=about))
         if match is not None and match["role"] is None:
-            found.append(Message(role="placeholder", text=None, placeholder="history"))
+            messages.append(Message(role="placeholder", text=None, placeholder="history"))
         elif match is not None:
             role = _ROLES.get(match["role"].lower(), match["role"].lower())
-            about = {"about": said} if (said := match.groupdict().get("about")) else {}
+            about = {"about": attributes} if (attributes := match.groupdict().get("about")) else {}
         start = start if match is None else match.end()
-    return found
+    return messages
 
 
 MAX_REQUESTS: Final = 5_000
@@ -359,9 +359,9 @@ class Server:
         if self._requests > MAX_REQUESTS:
             raise Unreadable(f"More than {MAX_REQUESTS} requests are needed; import a part of it.")
         url = f"{self.address.rstrip('/')}/{path}"
-        asked = {name: str(value) for name, value in query.items() if value is not None}
+        params = {name: str(value) for name, value in query.items() if value is not None}
         try:
-            with self._http.stream("GET", url, params=asked) as response:
+            with self._http.stream("GET", url, params=params) as response:
                 content = self._content(response, path)
         except httpx2.HTTPError as error:
             raise Unreadable(
@@ -381,10 +381,10 @@ class Server:
         """Yield the objects in a list of all pages; `token` is the parameter that names the next one."""
         following: Any = None
         while True:
-            found = self.get(path, **query, **{token: following})
-            listed = found.get(member) if isinstance(found, dict) else None
-            yield from (entry for entry in listed or () if isinstance(entry, dict))
-            before, following = following, found.get(f"next_{token}") if isinstance(found, dict) else None
+            body = self.get(path, **query, **{token: following})
+            entries = body.get(member) if isinstance(body, dict) else None
+            yield from (entry for entry in entries or () if isinstance(entry, dict))
+            before, following = following, body.get(f"next_{token}") if isinstance(body, dict) else None
             if not following or following == before:
                 return
 

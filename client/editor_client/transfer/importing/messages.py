@@ -63,23 +63,23 @@ def variables(text: str, language: Language) -> set[str]:
 
 def rename_variables(names: Iterable[str]) -> dict[str, str]:
     """Return our name for each name that cannot be kept; names stay distinct."""
-    found = sorted(set(names))
-    taken = {name for name in found if is_path(name)}
+    sorted_names = sorted(set(names))
+    used_names = {name for name in sorted_names if is_path(name)}
     changes: dict[str, str] = {}
     numbers: Counter[str] = Counter()
-    for name in found:
-        if name not in taken:
+    for name in sorted_names:
+        if name not in used_names:
             spelled = "".join(
                 _SPELLED.get(character, character) for character in unicodedata.normalize("NFC", name)
             )
             plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
             base = re.sub(r"[^A-Za-z0-9_]+", "_", plain).strip("_") or "variable"
-            wanted = base if base[0].isalpha() else f"_{base}"
-            candidate = wanted
-            while candidate in taken:
-                numbers[wanted] += 1
-                candidate = f"{wanted}_{numbers[wanted] + 1}"
-            taken.add(candidate)
+            stem = base if base[0].isalpha() else f"_{base}"
+            candidate = stem
+            while candidate in used_names:
+                numbers[stem] += 1
+                candidate = f"{stem}_{numbers[stem] + 1}"
+            used_names.add(candidate)
             changes[name] = candidate
     return changes
 
@@ -107,8 +107,8 @@ class Translator:
         where: str = "",
     ) -> Translator:
         """Return the translator for these texts; `more` are names in data for them."""
-        found = {name for text in texts for name in variables(text, language)}
-        names = rename_variables([*found, *more])
+        variable_names = {name for text in texts for name in variables(text, language)}
+        names = rename_variables([*variable_names, *more])
         for name, ours in names.items():
             collection.lose("variable_renamed", where, f"The variable {excerpt(name)!r} is now {ours!r}.")
         return cls(collection=collection, language=language, names=names)
@@ -152,10 +152,10 @@ class Translator:
 
 def only_variables(text: str, language: Language) -> list[str] | None:
     """Return the names of the variables if a text consists of them, otherwise None."""
-    found = list(pieces(text, language))
-    if any(piece.kind != "variable" and piece.source.strip() for piece in found):
+    text_pieces = list(pieces(text, language))
+    if any(piece.kind != "variable" and piece.source.strip() for piece in text_pieces):
         return None
-    return [piece.name for piece in found if piece.kind == "variable"] or None
+    return [piece.name for piece in text_pieces if piece.kind == "variable"] or None
 
 
 def _format_pieces(text: str) -> Iterator[Piece]:
@@ -218,8 +218,8 @@ def _tag(source: str, opened: str, line: int, language: Language) -> Piece:
         return Piece("literal", source, line, inside[1:-1])
     if language == "mustache" and inside.startswith("&"):
         inside = inside[1:].strip()
-    first, *others = inside.split(".")
-    is_path_there = is_name(first) and all(other and all(map(is_word, other)) for other in others)
+    first, *rest = inside.split(".")
+    is_path_there = is_name(first) and all(other and all(map(is_word, other)) for other in rest)
     if is_path_there and first not in _WORDS:
         return Piece("variable", source, line, inside)
     return Piece("logic", source, line)
@@ -258,7 +258,7 @@ class Message:
     placeholder: str = ""
     parts: Sequence[Part] = ()
     """The parts, if the text has references."""
-    left: Mapping[str, Any] = field(default_factory=dict)
+    leftover: Mapping[str, Any] = field(default_factory=dict)
     """Data that the editor has no place for."""
     is_dropped: bool = False
     """Whether it is not a message with a text, so that only its other data is kept."""
@@ -277,17 +277,17 @@ class ChatPrompt:
 
 def messages_from(value: Any, collection: Collection, where: str) -> list[Message]:
     """Return the messages in a list of `{role, content}`; other entries and contents are noted."""
-    found = []
+    messages = []
     for number, entry in enumerate(value if isinstance(value, list) else [value], 1):
         members = Members(entry, collection, f"{where}, message {number}")
         if members.peek("type") == "placeholder":
             name = members.text("name")
             members.skip("type")
-            left = members.left(code="message")
-            found.append(Message(role="placeholder", text=None, placeholder=name, left=left))
+            leftover = members.take_rest(code="message")
+            messages.append(Message(role="placeholder", text=None, placeholder=name, leftover=leftover))
             continue
-        found.append(_message(members))
-    return found
+        messages.append(_message(members))
+    return messages
 
 
 def _message(members: Members) -> Message:
@@ -298,20 +298,22 @@ def _message(members: Members) -> Message:
     if "text" in members and members.peek("text") == text:
         members.skip("text")
     members.skip("id", "status")
-    left = members.left(code="message")
+    leftover = members.take_rest(code="message")
     if lost:
-        left["content"] = remove_credentials(lost, members.collection, members.where)
+        leftover["content"] = remove_credentials(lost, members.collection, members.where)
     if text is None or not role:
         members.collection.lose("message", members.where, "It has no role or no text, and is left out.")
         if text is not None:
-            left["content"] = remove_credentials(text, members.collection, members.where)
-        return Message(role=role, text=None, left=left, is_dropped=True)
-    return Message(role=role, text=text, left=left)
+            leftover["content"] = remove_credentials(text, members.collection, members.where)
+        return Message(role=role, text=None, leftover=leftover, is_dropped=True)
+    return Message(role=role, text=text, leftover=leftover)
 
 
-def collect_left(messages: Sequence[Message]) -> dict[str, Any]:
+def collect_leftovers(messages: Sequence[Message]) -> dict[str, Any]:
     """Return the remaining data of messages, by their numbers."""
-    return {str(number): dict(message.left) for number, message in enumerate(messages, 1) if message.left}
+    return {
+        str(number): dict(message.leftover) for number, message in enumerate(messages, 1) if message.leftover
+    }
 
 
 def list_texts(messages: Sequence[Message]) -> list[str]:
@@ -338,20 +340,24 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
         collection.lose("empty", where, "There is no text in it; it is left out.")
         return None
     users = [(number, str(message.text)) for number, message in rest if message.role == "user"]
-    inputs = [Input(number, found) for number, text in users if (found := only_variables(text, language))]
-    asked = inputs[0] if len(inputs) == 1 else None
+    inputs = [
+        Input(number, variable_names)
+        for number, text in users
+        if (variable_names := only_variables(text, language))
+    ]
+    input_message = inputs[0] if len(inputs) == 1 else None
     blocks = {}
     for number, message in rest:
         place = f"{where}, message {number}"
-        if asked and number == asked.number:
-            names = ", ".join(map(excerpt, asked.variables))
-            left = f"A message that consists of variables is left out, as the input of the agent: {names}."
-            collection.lose("input_message", place, left)
+        if input_message and number == input_message.number:
+            names = ", ".join(map(excerpt, input_message.variables))
+            note = f"A message that consists of variables is left out, as the input of the agent: {names}."
+            collection.lose("input_message", place, note)
             continue
         name = f"{number}-{message.role}"
         blocks[name] = _inline(message, translator, place)
-        became = f"An agent has no messages: this one of the {excerpt(message.role)} became a prompt block."
-        collection.lose("message_as_block", place, became)
+        note = f"An agent has no messages: this one of the {excerpt(message.role)} became a prompt block."
+        collection.lose("message_as_block", place, note)
     instructions = [
         block
         for number, message in system
@@ -360,13 +366,13 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     if not instructions:
         collection.lose("empty", where, "There is no text in it; it is left out.")
         return None
-    [first, *others] = instructions
+    [first, *other_blocks] = instructions
     # A single text in which nothing is filled in stays a text.
-    is_blocks = others or first["type"] != "text" or any(True for _ in placeholders(first["content"]))
+    is_blocks = other_blocks or first["type"] != "text" or any(True for _ in placeholders(first["content"]))
     return ChatPrompt(
         instructions=instructions if is_blocks else str(first["content"]),
         blocks=blocks,
-        input_variables=asked.variables if asked else [],
+        input_variables=input_message.variables if input_message else [],
     )
 
 
@@ -423,8 +429,8 @@ def _read_text(content: Any, collection: Collection, where: str) -> tuple[str | 
             texts.append(text)
         if not isinstance(text, str) or more:
             kind = part.get("type") if isinstance(part, dict) else type(part).__name__
-            what = f": {', '.join(map(excerpt, more))}" if isinstance(text, str) else ""
-            message = f"Of a part of the type {excerpt(kind)!r} the editor takes the text alone{what}."
+            suffix = f": {', '.join(map(excerpt, more))}" if isinstance(text, str) else ""
+            message = f"Of a part of the type {excerpt(kind)!r} the editor takes the text alone{suffix}."
             if not isinstance(text, str):
                 message = f"A part of the type {excerpt(kind)!r} is left out."
             collection.lose("content", where, f"{message} metadata.import has it.")

@@ -100,10 +100,10 @@ class Judge:
         except ValidationFailed as error:
             return list(error.issues) or [Issue("body", error.message)], None
         except Conflict:  # the id is checked last: everything else can be saved
-            taken = Refusal(
+            id_conflict = Refusal(
                 "conflict", "The id is taken by something that you may not read; choose a --prefix."
             )
-            return [], None if is_there else taken
+            return [], None if is_there else id_conflict
         except Forbidden as error:
             self._is_allowed = False
             self.collection.lose(
@@ -128,21 +128,21 @@ class Judge:
             return replace(resource, extra={})
         if not fields or not names <= fields:
             return None
-        kept = {name: snapshot.config[name] for name in sorted(fields)}
+        refused_values = {name: snapshot.config[name] for name in sorted(fields)}
         for issue in issues:
             lost = f"{excerpt(issue.field)} is refused: it {issue.message}. metadata.import has it."
             self.collection.lose(REFUSED, resource.name, lost)
         config = {name: value for name, value in snapshot.config.items() if name not in fields}
-        refused = {**resource.extra.get(REFUSED, {}), **kept}
+        refused = {**resource.extra.get(REFUSED, {}), **refused_values}
         extra = self.collection.fitting({**resource.extra, REFUSED: refused}, resource.name)
         return _with_config(resource, place, config, extra)
 
     def _to_be_filled_in(self, resource: Resource, snapshot: Snapshot, issues: list[Issue]) -> Resource:
         """Return a `code` scorer to replace one that the server refuses."""
         name = function_name(resource.name)
-        why = "; ".join(f"{issue.field.removeprefix('config.')} {issue.message}" for issue in issues)
+        reasons = "; ".join(f"{issue.field.removeprefix('config.')} {issue.message}" for issue in issues)
         instead = f"a code scorer stands in its place; register the function {name!r}"
-        message = f"It is refused ({excerpt(why)}): {instead}."
+        message = f"It is refused ({excerpt(reasons)}): {instead}."
         self.collection.lose(TO_BE_FILLED_IN, resource.name, message)
         self.filled_in.add(resource.id)
         source = {key: value for key, value in snapshot.config.items() if key != "name"}
@@ -183,12 +183,12 @@ def make_plan(
     """
     names = Counter(f"{resource.kind} {resource.id}" for resource in collection.resources)
     names.update(f"dataset {dataset.name}" for dataset in collection.datasets)
-    twice = next((name for name, count in names.items() if count > 1), None)
-    if twice is not None:
-        raise Unreadable(f"Two in the source would be the {excerpt(twice)}: import them one by one.")
+    duplicate = next((name for name, count in names.items() if count > 1), None)
+    if duplicate is not None:
+        raise Unreadable(f"Two in the source would be the {excerpt(duplicate)}: import them one by one.")
     workspace_id = workspace
     if not workspace_id:
-        workspaces = [reached.id for reached in client.me().workspaces]
+        workspaces = [entry.id for entry in client.me().workspaces]
         if len(workspaces) != 1:
             reached_ids = ", ".join(workspaces) or "none by membership"
             raise Unreadable(f"--workspace is required: the key reaches {reached_ids}.")
@@ -198,17 +198,19 @@ def make_plan(
     actions: list[Action] = []
     for resource in resources:
         action = _plan_resource(client, resource, judge)
-        named = {
+        referenced_ids = {
             target for version in action["versions"] for _, target in referenced_blocks(version["config"])
         }
-        taken = {
+        taken_ids = {
             earlier["id"]
             for earlier in actions
-            if earlier["kind"] == "promptBlock" and earlier["action"] in UNMADE and earlier["id"] in named
+            if earlier["kind"] == "promptBlock"
+            and earlier["action"] in UNMADE
+            and earlier["id"] in referenced_ids
         }
-        if taken and action["action"] in {"create", "update"}:
+        if taken_ids and action["action"] in {"create", "update"}:
             # The id of a block that is not made belongs to another resource.
-            reason = f"It refers to {excerpt(min(taken))}, whose id is taken; choose a --prefix."
+            reason = f"It refers to {excerpt(min(taken_ids))}, whose id is taken; choose a --prefix."
             conflict: Action = {"versions": [], "published": None, "action": "conflict", "reason": reason}
             action = {**action, **conflict}
         actions.append(action)
@@ -290,8 +292,11 @@ def _dataset(
         name = f"{clip(name, 180).strip()}-{canonical.digest(name)[:8]}"
         message = f"The name {excerpt(dataset.name)!r} {problem}: it is now {excerpt(name)!r}."
         collection.lose("name", dataset.name, message)
-    named = {*dataset.scorer_ids, *(scorer for item in dataset.items for scorer in item.get("scorerIds", ()))}
-    for scorer_id in sorted(unmade & {prefix + scorer for scorer in named}):
+    scorer_ids = {
+        *dataset.scorer_ids,
+        *(scorer for item in dataset.items for scorer in item.get("scorerIds", ())),
+    }
+    for scorer_id in sorted(unmade & {prefix + scorer for scorer in scorer_ids}):
         message = f"The scorer {excerpt(scorer_id)} is not made: the dataset does without it."
         collection.lose("scorer", dataset.name, message)
     scorers = [prefix + scorer_id for scorer_id in dataset.scorer_ids]
@@ -307,26 +312,26 @@ def _dataset(
 def _scored_with(item: Mapping[str, Any], prefix: str, unmade: set[str]) -> Mapping[str, Any]:
     if "scorerIds" not in item:
         return item
-    named = [prefix + scorer_id for scorer_id in item["scorerIds"] if prefix + scorer_id not in unmade]
+    scorer_ids = [prefix + scorer_id for scorer_id in item["scorerIds"] if prefix + scorer_id not in unmade]
     rest = {name: value for name, value in item.items() if name != "scorerIds"}
-    return {**rest, "scorerIds": named} if named else rest
+    return {**rest, "scorerIds": scorer_ids} if scorer_ids else rest
 
 
 def _plan_resource(client: Client, resource: Resource, judge: Judge) -> Action:
-    there = fetch(client, Place(SEGMENTS[resource.kind], resource.id))
+    remote = fetch(client, Place(SEGMENTS[resource.kind], resource.id))
     collection = judge.collection
     reason, first, versions = (
-        _taken(client, resource, there, judge.workspace_id),
+        _taken(client, resource, remote, judge.workspace_id),
         0,
         _versions(resource, collection),
     )
     action = "conflict"
     if not reason:
-        action, reason, first = _decision(resource, collection.system, there, versions)
+        action, reason, first = _decision(resource, collection.system, remote, versions)
     if action in {"create", "update"}:
-        resource, refusal = judge.mend(resource, is_there=there is not None)
+        resource, refusal = judge.mend(resource, is_there=remote is not None)
         versions = _versions(resource, collection)
-        action, reason, first = _decision(resource, collection.system, there, versions)
+        action, reason, first = _decision(resource, collection.system, remote, versions)
         if refusal is not None and action in {"create", "update"}:
             action, reason, first = refusal.action, refusal.reason, 0
     metadata = build_metadata(resource)
@@ -338,7 +343,7 @@ def _plan_resource(client: Client, resource: Resource, judge: Judge) -> Action:
         "id": resource.id,
         "name": resource.name,
         **({"reason": reason} if reason else {}),
-        "latestVersionId": None if there is None else there.record.latest_version_id,
+        "latestVersionId": None if remote is None else remote.record.latest_version_id,
         "metadata": metadata,
         "versions": versions[first:] if changes else [],
         "published": published,
@@ -354,33 +359,35 @@ def _versions(resource: Resource, collection: Collection) -> list[dict[str, Any]
 
 
 def _labels(snapshot: Snapshot, resource: Resource, collection: Collection) -> list[str]:
-    kept = []
+    labels = []
     for label in snapshot.labels:
         if ids.label_problem(label) is None:
-            kept.append(label)
+            labels.append(label)
         else:
             message = f"The label {excerpt(label)!r} is left out: {ids.label_problem(label)}."
             collection.lose("label", resource.name, message)
-    return kept
+    return labels
 
 
 def _decision(
-    resource: Resource, system: str, there: Remote | None, versions: Sequence[Mapping[str, Any]]
+    resource: Resource, system: str, remote: Remote | None, versions: Sequence[Mapping[str, Any]]
 ) -> tuple[str, str, int]:
     """Return the action, its reason, and the first version to make; `there` is in the import's workspace."""
-    if there is None:
+    if remote is None:
         return "create", "", 0
-    if canonical.same(_normalize_placeholders(there.newest), _normalize_placeholders(versions[-1]["config"])):
+    if canonical.same(
+        _normalize_placeholders(remote.newest), _normalize_placeholders(versions[-1]["config"])
+    ):
         return "unchanged", "", 0
-    origin = there.record.metadata.get("origin")
+    origin = remote.record.metadata.get("origin")
     if not isinstance(origin, dict) or (origin.get("system"), origin.get("name")) != (system, resource.name):
         return "conflict", "The id is taken by something of another origin; choose a --prefix.", 0
     if origin == build_origin(system, resource.name, versions[-1]):
         return "unchanged", "It was changed here since it was imported.", 0
     numbers = [version["version"] for version in versions]
-    known = numbers.index(origin.get("version")) + 1 if origin.get("version") in numbers else 0
-    first = known if 0 < known < len(versions) else len(versions) - 1
-    changed_here = canonical.digest(there.newest) != origin.get("digest")
+    imported_count = numbers.index(origin.get("version")) + 1 if origin.get("version") in numbers else 0
+    first = imported_count if 0 < imported_count < len(versions) else len(versions) - 1
+    changed_here = canonical.digest(remote.newest) != origin.get("digest")
     return "update", "It was changed here, too; that stays in its history." if changed_here else "", first
 
 
@@ -398,15 +405,17 @@ def _normalize_placeholders(config: Config) -> Config:
 
 
 def _normalize_text(template: str) -> str:
-    named = placeholders(template)
+    placeholder_names = placeholders(template)
     # No text contains NUL.
-    return "".join(f"\0{canonical.dump(next(named))}" if filled else text for text, filled in split(template))
+    return "".join(
+        f"\0{canonical.dump(next(placeholder_names))}" if filled else text for text, filled in split(template)
+    )
 
 
-def _taken(client: Client, resource: Resource, there: Remote | None, workspace_id: str) -> str:
+def _taken(client: Client, resource: Resource, remote: Remote | None, workspace_id: str) -> str:
     """Return why the id is not available in the workspace; empty if it is."""
-    if there is not None:
-        elsewhere = there.record.workspace_id != workspace_id
+    if remote is not None:
+        elsewhere = remote.record.workspace_id != workspace_id
         return "The id is taken in another workspace; choose a --prefix." if elsewhere else ""
     if resource.kind == "agent":
         with suppress(NotFound):

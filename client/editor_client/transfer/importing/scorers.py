@@ -70,7 +70,7 @@ class Scorers:
         self._made[digest] = scorer_id
         return scorer_id
 
-    def to_be_filled_in(self, name: str, source: Any, why: str) -> str:
+    def to_be_filled_in(self, name: str, source: Any, reason: str) -> str:
         """Return the id of a `code` scorer to replace one that cannot be translated, and note that.
 
         Each different `source` has its own function, with a valid Python name.
@@ -81,17 +81,17 @@ class Scorers:
         else:
             function = self._functions[digest] = self._function_name(name)
         scorer_id = self.add(name, "code", {"name": function}, source=source)
-        message = f"{excerpt(why)}: a code scorer stands in its place; register the function {function!r}."
+        message = f"{excerpt(reason)}: a code scorer stands in its place; register the function {function!r}."
         self.collection.lose(TO_BE_FILLED_IN, f"{self.folder}/{name}", message)
         return scorer_id
 
     def _function_name(self, name: str) -> str:
         base = function_name(f"{self.folder}/{name}")
-        number, found = 1, base
-        while found in self._functions.values():
+        number, candidate = 1, base
+        while candidate in self._functions.values():
             number += 1
-            found = f"{base}_{number}"
-        return found
+            candidate = f"{base}_{number}"
+        return candidate
 
     def judge(
         self,

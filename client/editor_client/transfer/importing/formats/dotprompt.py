@@ -49,14 +49,14 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
     head = Members(parts.head, collection, name)
     config = head.members("config")
     settings = settings_in(config)
-    given = head.members("input")
-    if given.peek("default"):
+    inputs = head.members("input")
+    if inputs.peek("default"):
         message = "The defaults of variables are left out; metadata.import has them."
         collection.lose("default", name, message)
-    schema = an_object(given.peek("schema"))
+    schema = an_object(inputs.peek("schema"))
     is_json_schema = schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
     if is_json_schema:
-        given.skip("schema")
+        inputs.skip("schema")
     elif schema:
         message = "The schema of the input is no JSON Schema; metadata.import has it."
         collection.lose("input_schema", name, message)
@@ -69,15 +69,15 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
         title=head.text("name"),
         description=head.text("description") or None,
     )
-    named = head.take("model")
-    model = model_from(named, collection, name)
+    model_name = head.take("model")
+    model = model_from(model_name, collection, name)
     if parts.comments:
         lost = "The comments before the head are no part of the prompt; metadata.import has them."
         collection.lose("comment", name, lost)
     extra = {
-        **nonempty(config=config.left(), input=given.left(), comments=parts.comments),
-        **without_place(named, model),
-        **head.left(),
+        **nonempty(config=config.take_rest(), input=inputs.take_rest(), comments=parts.comments),
+        **without_place(model_name, model),
+        **head.take_rest(),
     }
     reader.add(
         [partials.expand(message, name) for message in messages_in(parts, _TAG, "user")],
@@ -95,7 +95,7 @@ class _Partials:
 
     documents: Documents
     collection: Collection
-    _found: dict[str, Part | None] = field(default_factory=dict)
+    _parts_by_name: dict[str, Part | None] = field(default_factory=dict)
 
     def expand(self, message: Message, where: str) -> Message:
         """Return a message with the parts in which its partials are resolved."""
@@ -104,9 +104,9 @@ class _Partials:
         parts: list[Part] = []
         end = 0
         for match in _PARTIAL.finditer(message.text):
-            if match["name"] not in self._found:
-                self._found[match["name"]] = self._read(match["name"])
-            part = self._found[match["name"]]
+            if match["name"] not in self._parts_by_name:
+                self._parts_by_name[match["name"]] = self._read(match["name"])
+            part = self._parts_by_name[match["name"]]
             if part is None:
                 lost = f"{excerpt(match[0])} stays as text: there is no such text in the folder."
                 self.collection.lose("reference", where, lost)
@@ -114,8 +114,8 @@ class _Partials:
             parts += [Part(message.text[end : match.start()]), part]
             end = match.end()
         parts.append(Part(message.text[end:]))
-        kept = [part for part in parts if part.text]
-        return Message(role=message.role, text=message.text, line=message.line, parts=kept)
+        nonempty_parts = [part for part in parts if part.text]
+        return Message(role=message.role, text=message.text, line=message.line, parts=nonempty_parts)
 
     def _read(self, name: str) -> Part | None:
         folder, _, last = name.rpartition("/")
@@ -133,11 +133,11 @@ class _Partials:
         translator = Translator.of(self.collection, "handlebars", [clean], where=name)
         block_id = self.collection.id_for(name, "promptBlock", is_path=True)
         config: Mapping[str, Any] = {"name": name, "content": translator.text(clean, name)}
-        left = Members(parts.head, self.collection, name).left()
+        leftover = Members(parts.head, self.collection, name).take_rest()
         if parts.comments:
             lost = "The comments before the head are no part of the prompt; metadata.import has them."
             self.collection.lose("comment", name, lost)
-        extra = remove_credentials({**left, **nonempty(comments=parts.comments)}, self.collection, name)
+        extra = remove_credentials({**leftover, **nonempty(comments=parts.comments)}, self.collection, name)
         message = change_message(self.collection, name, None)
         snapshot = Snapshot(config=dict(config), message=message)
         self.collection.resources.append(

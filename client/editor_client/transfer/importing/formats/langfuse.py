@@ -58,8 +58,8 @@ class Prompts:
     _pasted: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        found = {match["name"] for match in self._all_references() if match["which"] == PRODUCTION}
-        for name in found:
+        names = {match["name"] for match in self._all_references() if match["which"] == PRODUCTION}
+        for name in names:
             versions = self.versions.get(name, ())
             texts = [version["prompt"] for version in versions]
             is_plain = all(isinstance(text, str) and not _REFERENCE.search(text) for text in texts)
@@ -96,14 +96,16 @@ class Prompts:
             parts.append(part)
 
     def _part(self, match: re.Match[str], where: str) -> Part:
-        name, which = match["name"], f"{match['by']} {match['which']}"
+        name, origin = match["name"], f"{match['by']} {match['which']}"
         target = self._resolve_text(match, (), where)
         if target is None:
             return Part(match[0])
         if name in self.blocks and match["which"] == PRODUCTION:
             return Part(target, block_id=self.block_id(name))
-        why = "it has references itself" if match["which"] == PRODUCTION else "references follow what is live"
-        return Part(target, note=f"The text of {excerpt(name)}, {excerpt(which)}, is pasted: {why}.")
+        reason = (
+            "it has references itself" if match["which"] == PRODUCTION else "references follow what is live"
+        )
+        return Part(target, note=f"The text of {excerpt(name)}, {excerpt(origin)}, is pasted: {reason}.")
 
     def _resolve_text(self, match: re.Match[str], above: tuple[str, ...], where: str) -> str | None:
         """Return the text of a reference; None, with a note, if there is none."""
@@ -116,9 +118,9 @@ class Prompts:
             return None
         inner = (*above, match["name"])
 
-        def insert(found: re.Match[str]) -> str:
-            nested = self._resolve_text(found, inner, where)
-            return found[0] if nested is None else nested
+        def insert(nested_match: re.Match[str]) -> str:
+            nested = self._resolve_text(nested_match, inner, where)
+            return nested_match[0] if nested is None else nested
 
         full = _REFERENCE.sub(insert, text)
         self._pasted += len(full) + COST
@@ -151,8 +153,8 @@ class Prompts:
 
 def read_labels(version: Mapping[str, Any]) -> list[str]:
     """Return the labels of a version."""
-    found = version.get("labels")
-    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+    labels = version.get("labels")
+    return [text for text in labels if isinstance(text, str)] if isinstance(labels, list) else []
 
 
 SYSTEM: Final = "langfuse"
@@ -170,13 +172,13 @@ _COMPUTED: Final = {PRODUCTION, "latest"}
 
 def read(documents: Documents) -> Collection:
     """Return the prompts in a bulk file, or in the JSON files of a folder."""
-    found: list[Any] = []
+    values: list[Any] = []
     for path in documents.files([".json"]):
         value = documents.json(path)
         if not isinstance(value, list):
             raise Unreadable(f"{excerpt(documents.name(path))} is no list of prompts.")
-        found += value
-    return from_values(found)
+        values += value
+    return from_values(values)
 
 
 def read_server(address: str) -> Collection:
@@ -197,18 +199,18 @@ def _prompts(server: Server) -> Iterator[dict[str, Any]]:
         for version in versions:
             path = f"api/public/v2/prompts/{segment(name)}"
             # Resolved, the references would be lost.
-            found = server.get(path, version=version, resolve="false")
-            if not isinstance(found, dict) or found.get("name") != name:
+            prompt = server.get(path, version=version, resolve="false")
+            if not isinstance(prompt, dict) or prompt.get("name") != name:
                 raise Unreadable(f"The answer about {excerpt(name)} is about another prompt.")
-            yield found
+            yield prompt
 
 
 def _entries(server: Server) -> Iterator[dict[str, Any]]:
     page, pages = 1, 1
     while page <= pages:
-        found = an_object(server.get("api/public/v2/prompts", page=page, limit=PAGE))
-        yield from objects(found.get("data"))
-        total = an_object(found.get("meta")).get("totalPages")
+        body = an_object(server.get("api/public/v2/prompts", page=page, limit=PAGE))
+        yield from objects(body.get("data"))
+        total = an_object(body.get("meta")).get("totalPages")
         pages = total if isinstance(total, int) else page
         page += 1
 
@@ -225,8 +227,8 @@ def from_values(values: Sequence[Any]) -> Collection:
             versions[value["name"]].append(value)
         else:
             raise Unreadable(f"Entry {number} is no prompt: it has no name, or no member `prompt`.")
-    for name, found in versions.items():
-        found.sort(key=lambda version: read_number(version, name))
+    for name, prompt_versions in versions.items():
+        prompt_versions.sort(key=lambda version: read_number(version, name))
     prompts = Prompts(versions, collection)
     for name in sorted(versions):
         if name in prompts.blocks:
@@ -252,8 +254,8 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
     if set(an_object(config.peek(OWN))) == {"name"}:
         config.skip(OWN)
     settings = settings_in(config)
-    provider, named = config.take("provider"), config.take("model")
-    model = model_from(named, collection, where, provider=provider)
+    provider, model_name = config.take("provider"), config.take("model")
+    model = model_from(model_name, collection, where, provider=provider)
     return {
         "number": str(version["version"]),
         "message": message,
@@ -261,7 +263,9 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
         "live": PRODUCTION in labels,
         "model": model,
         "settings": settings,
-        "extra": nonempty(config=config.left() | without_place(named, model), version=members.left()),
+        "extra": nonempty(
+            config=config.take_rest() | without_place(model_name, model), version=members.take_rest()
+        ),
     }
 
 
@@ -296,8 +300,8 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
             continue
         if about["live"]:
             published = len(snapshots)
-        kept = {key: about[key] for key in ("model", "settings") if about.get(key)}
-        extras.add(about["number"], {**about["extra"], **kept})
+        run_settings = {key: about[key] for key in ("model", "settings") if about.get(key)}
+        extras.add(about["number"], {**about["extra"], **run_settings})
         message = change_message(collection, name, about["number"], about["message"])
         config = {"name": name.strip(), "content": content}
         snapshots.append(
@@ -318,14 +322,16 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
 
 
 def _tags(versions: Iterable[Mapping[str, Any]]) -> list[str]:
-    found = [tag for version in versions if isinstance(version.get("tags"), list) for tag in version["tags"]]
-    return tags.read_tags({tags.MEMBER: found})
+    tag_names = [
+        tag for version in versions if isinstance(version.get("tags"), list) for tag in version["tags"]
+    ]
+    return tags.read_tags({tags.MEMBER: tag_names})
 
 
-def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Collection) -> None:
+def _read_items(name: str, entries: Sequence[Mapping[str, Any]], collection: Collection) -> None:
     """Make a dataset of items, without archived ones."""
     cases = Cases(collection, name)
-    for entry in found:
+    for entry in entries:
         if entry.get("status") == "ARCHIVED":
             collection.lose("archived", name, f"The archived item {excerpt(entry.get('id'))} is left out.")
             continue
@@ -334,9 +340,11 @@ def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Colle
         if members.peek("status") == "ACTIVE":
             members.skip("status")
         members.skip("id", "datasetId", "datasetName", "createdAt", "updatedAt", "projectId")
-        given = remove_credentials(members.take("input"), collection, where, by_name=False)
+        item_input = remove_credentials(members.take("input"), collection, where, by_name=False)
         truth = remove_credentials(members.take("expectedOutput"), collection, where, by_name=False)
         metadata = remove_credentials(members.take("metadata"), collection, where)
-        kept = metadata if isinstance(metadata, dict) else {} if metadata is None else {"value": metadata}
-        cases.add_input(given, groundTruth=truth, metadata=kept, left=members.left())
+        metadata_object = (
+            metadata if isinstance(metadata, dict) else {} if metadata is None else {"value": metadata}
+        )
+        cases.add_input(item_input, groundTruth=truth, metadata=metadata_object, leftover=members.take_rest())
     collection.datasets.append(Dataset(name=name, items=cases.items))

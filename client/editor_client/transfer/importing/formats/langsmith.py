@@ -70,11 +70,11 @@ def read(address: str) -> Collection:
 def _repos(server: Server) -> Iterator[dict[str, Any]]:
     offset = 0
     while True:
-        found = an_object(server.get("repos/", limit=PAGE, offset=offset, is_public="false"))
-        listed = objects(found.get("repos"))
-        yield from listed
-        offset += len(listed)
-        if not listed or not isinstance(found.get("total"), int) or offset >= found["total"]:
+        body = an_object(server.get("repos/", limit=PAGE, offset=offset, is_public="false"))
+        repos = objects(body.get("repos"))
+        yield from repos
+        offset += len(repos)
+        if not repos or not isinstance(body.get("total"), int) or offset >= body["total"]:
             return
 
 
@@ -101,7 +101,7 @@ def _read_repo(server: Server, repo: Mapping[str, Any], collection: Collection) 
         number=number,
         model=manifest.model,
         settings=manifest.settings,
-        extra={**manifest.extra, **nonempty(commit=commit.left(), repo=about.left())},
+        extra={**manifest.extra, **nonempty(commit=commit.take_rest(), repo=about.take_rest())},
     )
     reader.finish(tags=tags.read_tags({tags.MEMBER: labels}))
 
@@ -129,17 +129,17 @@ class _Manifest:
         self._model(arguments.mapping("last"))
         self._keep("sequence", arguments)
 
-    def _arguments(self, value: Mapping[str, Any], what: str) -> Members:
+    def _arguments(self, value: Mapping[str, Any], key: str) -> Members:
         """Return the arguments of an object; other members besides its class are kept."""
-        members = Members(dict(value), self.collection, f"{self.name}, {what}")
+        members = Members(dict(value), self.collection, f"{self.name}, {key}")
         arguments = members.members("kwargs")
         members.skip("lc", "type", "id", "name", "graph")
-        self._keep(what, members)
+        self._keep(key, members)
         return arguments
 
-    def _keep(self, what: str, members: Members) -> None:
-        if left := members.left():
-            self.extra[what] = {**self.extra.get(what, {}), **left}
+    def _keep(self, key: str, members: Members) -> None:
+        if leftover := members.take_rest():
+            self.extra[key] = {**self.extra.get(key, {}), **leftover}
 
     def _model(self, model: Mapping[str, Any]) -> None:
         """Read a model; bound objects, such as tools, are kept."""
@@ -152,25 +152,25 @@ class _Manifest:
             inner = arguments.mapping("bound")
             self._keep("bound", arguments)
             model = inner
-        named = arguments.take("model", arguments.peek("model_name"))
-        if arguments.peek("model_name") == named:
+        model_name = arguments.take("model", arguments.peek("model_name"))
+        if arguments.peek("model_name") == model_name:
             arguments.skip("model_name")
         self.settings = settings_in(arguments)
         provider = arguments.take("provider", PROVIDERS.get(_class_name(model)))
-        self.model = model_from(named, self.collection, self.name, provider=provider)
-        if left := arguments.left() | without_place(named, self.model):
-            self.extra["config"] = left
-        if _class_name(model) not in PROVIDERS and (named or _class_name(model)):
+        self.model = model_from(model_name, self.collection, self.name, provider=provider)
+        if leftover := arguments.take_rest() | without_place(model_name, self.model):
+            self.extra["config"] = leftover
+        if _class_name(model) not in PROVIDERS and (model_name or _class_name(model)):
             self.extra["modelClass"] = _class_name(model)
 
     def _prompt(self, prompt: Mapping[str, Any]) -> None:
         """Read the messages of a prompt, and the language of all of them."""
         arguments = self._arguments(prompt, "prompt")
         arguments.skip("input_variables")
-        listed = arguments.objects("messages")
+        messages = arguments.objects("messages")
         languages: set[Language] = set()
-        if listed:
-            for number, message in enumerate(listed, 1):
+        if messages:
+            for number, message in enumerate(messages, 1):
                 self._message(message, f"message {number}", languages)
         else:
             self._template(_class_name(prompt), arguments, languages)
@@ -182,19 +182,19 @@ class _Manifest:
         elif languages:
             self.language = languages.pop()
 
-    def _message(self, message: Mapping[str, Any], what: str, languages: set[Language]) -> None:
+    def _message(self, message: Mapping[str, Any], key: str, languages: set[Language]) -> None:
         kind = _class_name(message)
-        arguments = self._arguments(message, what)
+        arguments = self._arguments(message, key)
         if kind == "MessagesPlaceholder":
             place = arguments.text("variable_name")
             self.messages.append(Message(role="placeholder", text=None, placeholder=place))
         elif isinstance(arguments.peek("prompt"), dict):
-            inner = self._arguments(arguments.mapping("prompt"), what)
+            inner = self._arguments(arguments.mapping("prompt"), key)
             self._template(kind, inner, languages, role=arguments.text("role"))
-            self._keep(what, inner)
+            self._keep(key, inner)
         else:
             self._template(kind, arguments, languages, role=arguments.text("role"))
-        self._keep(what, arguments)
+        self._keep(key, arguments)
 
     def _template(self, kind: str, arguments: Members, languages: set[Language], role: str = "") -> None:
         """Read a text: one with a template is filled in, the content of a message is not."""
@@ -207,15 +207,17 @@ class _Manifest:
         if not is_template:
             arguments.skip("content")
         arguments.skip("input_variables", "validate_template")
-        named = next((ours for theirs, ours in _ROLES.items() if kind.startswith(theirs)), None)
-        self.messages.append(Message(role=named or role or "system", text=text))
+        message_role = next((ours for theirs, ours in _ROLES.items() if kind.startswith(theirs)), None)
+        self.messages.append(Message(role=message_role or role or "system", text=text))
         form = arguments.peek("template_format")
-        known: Language = next((language for language in _LANGUAGES if language == form), "f-string")
-        if form is None or form == known:
+        template_language: Language = next(
+            (language for language in _LANGUAGES if language == form), "f-string"
+        )
+        if form is None or form == template_language:
             arguments.skip("template_format")
-        languages.add(known if is_template else "none")
+        languages.add(template_language if is_template else "none")
 
 
 def _class_name(manifest: Mapping[str, Any]) -> str:
-    listed = manifest.get("id")
-    return a_text(listed[-1]) if isinstance(listed, list) and listed else ""
+    class_path = manifest.get("id")
+    return a_text(class_path[-1]) if isinstance(class_path, list) and class_path else ""

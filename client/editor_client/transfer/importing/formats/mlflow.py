@@ -47,10 +47,10 @@ def read(address: str) -> Collection:
     server = Server(address, headers=headers, auth=auth)
     collection = Collection(SYSTEM)
     try:
-        found = server.pages(
+        models = server.pages(
             "api/2.0/mlflow/registered-models/search", "registered_models", "page_token", filter=IS_PROMPT
         )
-        for model in found:
+        for model in models:
             _read_prompt(server, model, collection)
     finally:
         server.close()
@@ -85,10 +85,10 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
         )
         config = Members(_json(tags.text("_mlflow_prompt_model_config"), where), collection, where)
         settings = settings_in(config)
-        provider, named = config.take("provider"), config.take("model_name", config.peek("model"))
-        if config.peek("model") == named:
+        provider, model_name = config.take("provider"), config.take("model_name", config.peek("model"))
+        if config.peek("model") == model_name:
             config.skip("model")
-        model = model_from(named, collection, where, provider=provider)
+        model = model_from(model_name, collection, where, provider=provider)
         response = tags.text("_mlflow_prompt_response_format")
         reader.add(
             messages,
@@ -99,33 +99,33 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
             model=model,
             settings=settings,
             extra=nonempty(
-                config=config.left() | without_place(named, model),
+                config=config.take_rest() | without_place(model_name, model),
                 responseFormat=response,
-                tags=tags.left(),
-                version=members.left(),
+                tags=tags.take_rest(),
+                version=members.take_rest(),
             ),
         )
-    reader.finish(nonempty(promptTags=_tags(about).left(), prompt=about.left()))
+    reader.finish(nonempty(promptTags=_tags(about).take_rest(), prompt=about.take_rest()))
 
 
 def _tags(members: Members) -> Members:
     """Take the tags of a prompt or of a version, which are a list of keys and values."""
-    found = {str(tag.get("key")): tag.get("value") for tag in members.objects("tags")}
-    tags = Members(found, members.collection, f"{members.where}, tags")
+    values = {str(tag.get("key")): tag.get("value") for tag in members.objects("tags")}
+    tags = Members(values, members.collection, f"{members.where}, tags")
     tags.skip("mlflow.prompt.is_prompt")
     return tags
 
 
 def _aliases(prompt: Mapping[str, Any], versions: list[dict[str, Any]]) -> dict[str, set[str]]:
     """Return the aliases by version, from the model or from each version."""
-    found: dict[str, set[str]] = defaultdict(set)
+    aliases: dict[str, set[str]] = defaultdict(set)
     for alias in objects(prompt.get("aliases")):
-        found[str(alias.get("version"))].add(a_text(alias.get("alias")))
+        aliases[str(alias.get("version"))].add(a_text(alias.get("alias")))
     for version in versions:
-        listed = version.get("aliases")
-        for entry in listed if isinstance(listed, list) else ():
-            found[str(version.get("version"))].add(a_text(entry))
-    return found
+        version_aliases = version.get("aliases")
+        for entry in version_aliases if isinstance(version_aliases, list) else ():
+            aliases[str(version.get("version"))].add(a_text(entry))
+    return aliases
 
 
 def _json(text: str | None, where: str) -> Any:

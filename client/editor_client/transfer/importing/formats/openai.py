@@ -51,14 +51,16 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
         members.skip("version")
         messages = messages_from(members.take("messages", []), collection, where)
         config = members.members("config")
-        settings, named = settings_in(config), config.take("model")
-        model = model_from(named, collection, where, provider="openai")
+        settings, model_name = settings_in(config), config.take("model")
+        model = model_from(model_name, collection, where, provider="openai")
         reader.add(
             messages,
             number=number,
             model=model,
             settings=settings,
-            extra=nonempty(config=config.left() | without_place(named, model), version=members.left()),
+            extra=nonempty(
+                config=config.take_rest() | without_place(model_name, model), version=members.take_rest()
+            ),
             live=str(live) == number,
         )
-    reader.finish({**nonempty(prompt=about.left()), **({"promptId": prompt_id} if prompt_id else {})})
+    reader.finish({**nonempty(prompt=about.take_rest()), **({"promptId": prompt_id} if prompt_id else {})})

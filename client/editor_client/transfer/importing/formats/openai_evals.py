@@ -59,14 +59,14 @@ def _read_rows(
     """Make a dataset of rows: `{"item"}`, whose prompts have `{{item.x}}`, or `{"input", "ideal"}`."""
     cases = Cases(collection, name)
     for number, row in enumerate(rows, 1):
-        given = remove_credentials(row, collection, f"{name}, row {number}", by_name=False)
-        members = Members(given, collection, f"{name}, rows")
+        clean_row = remove_credentials(row, collection, f"{name}, row {number}", by_name=False)
+        members = Members(clean_row, collection, f"{name}, rows")
         if isinstance(members.peek("item"), dict):
             item = members.mapping("item")
             if "sample" in members:
                 lost = "The answers in `sample` are left out; metadata.import has them."
                 collection.lose("sample", name, lost)
-            cases.add_input(item, requestContext={"item": item}, left=members.left(by_name=False))
+            cases.add_input(item, requestContext={"item": item}, leftover=members.take_rest(by_name=False))
         elif "input" in members:
             value, ideal = members.take("input"), members.take("ideal")
             if isinstance(ideal, list):
@@ -74,7 +74,7 @@ def _read_rows(
             cases.add_input(
                 {"messages": value} if isinstance(value, list) else value,
                 groundTruth=ideal,
-                left=members.left(by_name=False),
+                leftover=members.take_rest(by_name=False),
             )
         else:
             raise Unreadable(f"{excerpt(name)}, row {number} has neither `item` nor `input`.")
@@ -90,16 +90,16 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
     about = Members(value, collection, name)
     about.skip("id", "name", "object", "created_at")
     scorers = Scorers(collection, f"{name}/scorers")
-    left: dict[str, Any] = {}
-    found = [_scorer(criterion, scorers, left) for criterion in about.objects("testing_criteria")]
+    leftover: dict[str, Any] = {}
+    scorer_ids = [_scorer(criterion, scorers, leftover) for criterion in about.objects("testing_criteria")]
     agents: list[str] = []
     rows: dict[str, Any] = {}
     lost_runs = {}
     if isinstance(about.peek("runs"), dict):
-        listed = about.members("runs")
-        runs = listed.objects("data")
-        listed.skip("object", "has_more", "first_id", "last_id")
-        left |= nonempty(runs=listed.left())
+        run_list = about.members("runs")
+        runs = run_list.objects("data")
+        run_list.skip("object", "has_more", "first_id", "last_id")
+        leftover |= nonempty(runs=run_list.take_rest())
     else:
         runs = about.objects("runs")
     for number, run in enumerate(runs, 1):
@@ -107,8 +107,8 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
         source = members.members("data_source")
         run_name = members.text("name") or f"{name}/run-{number}"
         members.skip("id", "object", "created_at", "eval_id", "status", "report_url", "error")
-        made, unread = _read_prompt(source, run_name, collection)
-        agents += made
+        agent_ids, unread = _read_prompt(source, run_name, collection)
+        agents += agent_ids
         content = source.members("source")
         if content.peek("type") == "file_content":
             content.skip("type")
@@ -118,11 +118,11 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
             collection.lose("rows", name, message)
         if source.peek("type") == "completions":
             source.skip("type")
-        kept = {**unread, **nonempty(source=content.left()), **source.left()}
-        if kept := {**nonempty(data_source=kept), **members.left()}:
+        kept = {**unread, **nonempty(source=content.take_rest()), **source.take_rest()}
+        if kept := {**nonempty(data_source=kept), **members.take_rest()}:
             lost_runs[str(number)] = kept
-    _read_rows(list(rows.values()), name, collection, [text for text in found if text], agents)
-    extra = {**nonempty(runs=lost_runs, testing_criteria=left), **about.left()}
+    _read_rows(list(rows.values()), name, collection, [text for text in scorer_ids if text], agents)
+    extra = {**nonempty(runs=lost_runs, testing_criteria=leftover), **about.take_rest()}
     collection.attach(extra, since, name)
 
 
@@ -133,33 +133,33 @@ def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[li
     if template.peek("type") == "template":
         template.skip("type")
     sampling = source.members("sampling_params")
-    settings, named = settings_in(sampling), source.take("model")
-    extra = nonempty(config=sampling.left(), input_messages=template.left())
+    settings, model_name = settings_in(sampling), source.take("model")
+    extra = nonempty(config=sampling.take_rest(), input_messages=template.take_rest())
     if not messages:
-        kept = {**extra, **({"model": named} if named else {}), **nonempty(modelSettings=settings)}
+        kept = {**extra, **({"model": model_name} if model_name else {}), **nonempty(modelSettings=settings)}
         if kept:
             lost = "It has no messages, so there is no agent for it; metadata.import has what it says."
             collection.lose("prompt", name, lost)
         return [], kept
     reader = AgentReader(collection, name, "curly")
-    model = model_from(named, collection, name, provider="openai")
-    reader.add(messages, model=model, settings=settings, extra={**extra, **without_place(named, model)})
+    model = model_from(model_name, collection, name, provider="openai")
+    reader.add(messages, model=model, settings=settings, extra={**extra, **without_place(model_name, model)})
     reader.finish()
     return ([reader.id], {}) if reader.is_made else ([], extra)
 
 
-def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
-    """Return the id of the scorer for a grader; data without a place goes into `left`."""
+def _scorer(grader: Mapping[str, Any], scorers: Scorers, leftover: dict[str, Any]) -> str | None:
+    """Return the id of the scorer for a grader; data without a place goes into `leftover`."""
     name = "".join(
         character for character in a_text(grader.get("name")) if is_word(character) or character in " -"
     ).strip()
     name = clip(name, MAX_SHOWN) or "grader"
     kind = grader.get("type")
     members = Members(grader, scorers.collection, f"{scorers.folder}/{name}")
-    found = _string_check(grader) if kind == "string_check" else None
+    string_check = _string_check(grader) if kind == "string_check" else None
     scorer_id: str | None
-    if found is not None:
-        ours, config = found
+    if string_check is not None:
+        ours, config = string_check
         members.skip("type", "name", "input", "operation", "reference")
         scorer_id = scorers.add(name, ours, config)
     elif kind == "label_model":
@@ -170,8 +170,8 @@ def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -
     else:
         members = Members({}, scorers.collection, members.where)
         scorer_id = scorers.to_be_filled_in(name, dict(grader), f"The grader {excerpt(kind)!r}")
-    if kept := members.left():
-        left[name] = kept
+    if rest := members.take_rest():
+        leftover[name] = rest
     return scorer_id
 
 
@@ -191,16 +191,18 @@ def _string_check(grader: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Non
 
 def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
     labels, passing = grader.peek("labels"), grader.peek("passing_labels")
-    listed = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
+    label_names = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
     passes = {label for label in passing if isinstance(label, str)} if isinstance(passing, list) else set()
-    choices = [{"label": label, "score": int(label in passes), "passes": label in passes} for label in listed]
+    choices = [
+        {"label": label, "score": int(label in passes), "passes": label in passes} for label in label_names
+    ]
     where = f"{scorers.folder}/{name}"
-    asked = grader.peek("input")
-    messages = messages_from(asked if isinstance(asked, list) else [], scorers.collection, where)
+    inputs = grader.peek("input")
+    messages = messages_from(inputs if isinstance(inputs, list) else [], scorers.collection, where)
     model = model_from(grader.peek("model"), scorers.collection, where, provider="openai")
     scorer_id = scorers.judge(name, "\n\n".join(list_texts(messages)), choices, model, None)
     if scorer_id is not None:
         grader.skip("type", "name", "model", "labels", "passing_labels")
-        if not any(message.left for message in messages):
+        if not any(message.leftover for message in messages):
             grader.skip("input")
     return scorer_id

@@ -54,23 +54,23 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
     parameters = about.members("modelParameters")
     settings = settings_in(parameters)
     messages = messages_from(about.take_list("messages"), collection, name)
-    named = about.take("model")
-    model = model_from(named, collection, name)
+    model_name = about.take("model")
+    model = model_from(model_name, collection, name)
     evaluators = about.objects("evaluators")
     reader.add(
         messages,
         model=model,
         settings=settings,
         extra={
-            **nonempty(modelParameters=parameters.left()),
-            **without_place(named, model),
-            **about.left(),
+            **nonempty(modelParameters=parameters.take_rest()),
+            **without_place(model_name, model),
+            **about.take_rest(),
         },
     )
     reader.finish()
     scorers = Scorers(collection, f"{name}/scorers")
-    left: dict[str, Any] = {}
-    found = [_scorer(evaluator, scorers, left) for evaluator in evaluators]
+    leftover: dict[str, Any] = {}
+    evaluator_scorers = [_scorer(evaluator, scorers, leftover) for evaluator in evaluators]
     if rows:
         used = {variable for text in list_texts(messages) for variable in variables(text, "curly")}
         cases = Cases(
@@ -81,18 +81,18 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
             names=rename_variables([*used, *columns]),
         )
         for row in rows:
-            given = remove_credentials(row, collection, f"{name}, testData", by_name=False)
-            values = {key: value for key, value in given.items() if key != "expected"}
-            cases.add(values, groundTruth=given.get("expected"))
-        scorer_ids = [scorer for scorer in found if scorer is not None]
+            clean_row = remove_credentials(row, collection, f"{name}, testData", by_name=False)
+            values = {key: value for key, value in clean_row.items() if key != "expected"}
+            cases.add(values, groundTruth=clean_row.get("expected"))
+        scorer_ids = [scorer for scorer in evaluator_scorers if scorer is not None]
         agent_ids = [reader.id] if reader.is_made else []
         dataset = Dataset(name=name, items=cases.items, scorer_ids=scorer_ids, agent_ids=agent_ids)
         collection.datasets.append(dataset)
-    collection.attach(nonempty(evaluators=left), since, name)
+    collection.attach(nonempty(evaluators=leftover), since, name)
 
 
-def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
-    """Return the id of the scorer for an evaluator; data without a place goes into `left`."""
+def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, leftover: dict[str, Any]) -> str | None:
+    """Return the id of the scorer for an evaluator; data without a place goes into `leftover`."""
     name = str(evaluator.get("name") or "evaluator")
     where = f"{scorers.folder}/{name}"
     members = Members(evaluator, scorers.collection, where)
@@ -101,29 +101,29 @@ def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]
     if isinstance(members.peek("string"), dict):
         inner = members.members("string")
         scorer_id = _string_scorer(name, inner, scorers, where)
-        more = nonempty(string=inner.left())
+        more = nonempty(string=inner.take_rest())
     elif isinstance(members.peek("llm"), dict):
         inner = members.members("llm")
         scorer_id, more = _judge(name, inner, scorers, where)
-        more = nonempty(llm={**more, **inner.left()})
+        more = nonempty(llm={**more, **inner.take_rest()})
     else:
         uses = excerpt(members.peek("uses") or "an unknown kind")
         scorers.collection.lose(LEFT_OUT, where, f"It is left out: the editor does not have {uses}.")
         more = {}
-    if kept := {**more, **members.left()}:
-        left[name] = kept
+    if rest := {**more, **members.take_rest()}:
+        leftover[name] = rest
     return scorer_id
 
 
-def _string_scorer(name: str, given: Members, scorers: Scorers, where: str) -> str | None:
-    kind = next((string for string in _STRINGS if given.peek(string)), None)
-    value = None if kind is None else given.peek(kind)
+def _string_scorer(name: str, members: Members, scorers: Scorers, where: str) -> str | None:
+    kind = next((string for string in _STRINGS if members.peek(string)), None)
+    value = None if kind is None else members.peek(kind)
     text = "{{groundTruth}}" if value == "{{expected}}" else literal(value, "curly")
     if kind is None or text is None:
         message = "It is left out: its value is no text, or has variables that a scorer does not know."
         scorers.collection.lose(LEFT_OUT, where, message)
         return None
-    given.skip(kind)
+    members.skip(kind)
     if kind == "equals":  # the others also ignore case in the source
         return scorers.add(name, kind, {"value": text, "trim": False})
     if kind == "contains":
@@ -131,22 +131,22 @@ def _string_scorer(name: str, given: Members, scorers: Scorers, where: str) -> s
     return scorers.add(name, kind, {"value": text, "ignoreCase": True})
 
 
-def _judge(name: str, given: Members, scorers: Scorers, where: str) -> tuple[str | None, dict[str, Any]]:
+def _judge(name: str, members: Members, scorers: Scorers, where: str) -> tuple[str | None, dict[str, Any]]:
     """Return the id of a judge, and the rest of its parts."""
-    choices, left = [], {}
-    for number, one in enumerate(given.objects("choices"), 1):
-        choice = Members(one, scorers.collection, f"{where}, choice {number}")
+    choices, leftover = [], {}
+    for number, entry in enumerate(members.objects("choices"), 1):
+        choice = Members(entry, scorers.collection, f"{where}, choice {number}")
         score = choice.peek("score")
         is_score = isinstance(score, int | float) and not isinstance(score, bool)
         if isinstance(choice.peek("choice"), str) and is_score:
             choice.skip("score")
             choices.append({"label": choice.text("choice"), "score": score, "passes": score > 0})
-        if kept := choice.left():
-            left[str(number)] = kept
-    system, prompt = given.text("systemPrompt"), given.text("prompt")
+        if rest := choice.take_rest():
+            leftover[str(number)] = rest
+    system, prompt = members.text("systemPrompt"), members.text("prompt")
     instructions = "\n\n".join(text for text in (system, prompt) if text.strip())
-    named = given.take("modelId")
-    model = model_from(named, scorers.collection, where)
+    model_name = members.take("modelId")
+    model = model_from(model_name, scorers.collection, where)
     scorer_id = scorers.judge(name, instructions, choices, model, None)
     lost = {} if scorer_id else {"prompt": instructions, "choices": choices}
-    return scorer_id, {**nonempty(choices=left), **without_place(named, model), **lost}
+    return scorer_id, {**nonempty(choices=leftover), **without_place(model_name, model), **lost}

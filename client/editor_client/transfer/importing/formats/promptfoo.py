@@ -62,55 +62,55 @@ class Tests:
     collection: Collection
     templates: Mapping[str, Any]
     """The assertions that others name by `$ref`."""
-    left: dict[str, Any] = field(default_factory=dict)
+    leftover: dict[str, Any] = field(default_factory=dict)
     """Data that belongs to no single test and has no place in the editor."""
     used_templates: set[str] = field(default_factory=set)
 
     def read(self, config: Members) -> Iterator[Test]:
         """Yield each test with its defaults, one for each combination of variables that are lists."""
-        found = self._expand(config)
-        yield from islice(found, MAX_TESTS)
-        if next(found, None) is not None:
+        tests = self._expand(config)
+        yield from islice(tests, MAX_TESTS)
+        if next(tests, None) is not None:
             raise Unreadable(f"There are more than {MAX_TESTS} tests.")
 
     def _expand(self, config: Members) -> Iterator[Test]:
         defaults = self._objects_in(config.take("defaultTest"), "defaultTest")
         base = self._read_known(defaults[0]) if defaults else {}
-        if left := base.pop("left", None):  # kept once, not with every test
-            self.left["defaultTest"] = left
+        if leftover := base.pop("left", None):  # kept once, not with every test
+            self.leftover["defaultTest"] = leftover
         if len(defaults) > 1:
             message = f"{len(defaults) - 1} further defaults of tests are left out; metadata.import has them."
             self.collection.lose("not_followed", "defaultTest", message)
-            self.left["moreDefaults"] = remove_credentials(defaults[1:], self.collection, "defaultTest")
-        listed = self._objects_in(config.take("tests"), "tests")
+            self.leftover["moreDefaults"] = remove_credentials(defaults[1:], self.collection, "defaultTest")
+        test_entries = self._objects_in(config.take("tests"), "tests")
         scenarios = self._objects_in(config.take("scenarios"), "scenarios")
-        if base and not listed and not scenarios:
-            listed = [{}]  # promptfoo then makes one test of the defaults alone
-        for test in listed:
+        if base and not test_entries and not scenarios:
+            test_entries = [{}]  # promptfoo then makes one test of the defaults alone
+        for test in test_entries:
             yield from self._variants(self._merge(base, self._read_known(test)))
         for number, scenario in enumerate(scenarios, 1):
             members = Members(scenario, self.collection, f"scenarios, {number}")
             inner = self._objects_in(members.take("config"), "scenarios") or [{}]
             tests = self._objects_in(members.take("tests"), "scenarios") or [{}]
-            if left := members.left():
-                self.left.setdefault("scenarios", {})[str(number)] = left
+            if leftover := members.take_rest():
+                self.leftover.setdefault("scenarios", {})[str(number)] = leftover
             for setting, test in product(map(self._read_known, inner), map(self._read_known, tests)):
                 yield from self._variants(self._merge(self._merge(base, setting), test))
 
     def _read_known(self, test: Mapping[str, Any]) -> Test:
         """Return a test with its known members; the others are noted, and kept in `left`."""
         members = Members(test, self.collection, "tests")
-        found: Test = {}
-        left: dict[str, Any] = {}
+        result: Test = {}
+        leftover: dict[str, Any] = {}
         for name in _KNOWN:
             if name == "vars" and isinstance(members.peek(name), str | list):
-                found[name] = self._variables_in(members.take(name))
+                result[name] = self._variables_in(members.take(name))
             elif name == "options":
                 options = members.members(name)
-                known = {"disableVarExpansion": options.take("disableVarExpansion")}
-                known["provider"] = options.take("provider")
-                found[name] = {key: value for key, value in known.items() if value is not None}
-                left |= {"options": more} if (more := options.left()) else {}
+                used_options = {"disableVarExpansion": options.take("disableVarExpansion")}
+                used_options["provider"] = options.take("provider")
+                result[name] = {key: value for key, value in used_options.items() if value is not None}
+                leftover |= {"options": more} if (more := options.take_rest()) else {}
             elif name == "threshold":
                 if members.peek(name) is not None:
                     self.collection.lose(
@@ -118,44 +118,46 @@ class Tests:
                         "tests",
                         "The thresholds of tests are left out; metadata.import has them.",
                     )
-                    left[name] = members.take(name)
+                    leftover[name] = members.take(name)
             elif name == "description":
-                found[name] = members.text(name)
+                result[name] = members.text(name)
             elif name == "assert":
-                found[name] = members.take_list(name)
+                result[name] = members.take_list(name)
             else:
-                found[name] = members.mapping(name)
-        left |= members.left()
+                result[name] = members.mapping(name)
+        leftover |= members.take_rest()
         if external_id := _read_exported_id(test):
-            found["externalId"] = external_id
-        found = {name: value for name, value in found.items() if value}
-        return {**found, "left": left} if left else found
+            result["externalId"] = external_id
+        result = {name: value for name, value in result.items() if value}
+        return {**result, "left": leftover} if leftover else result
 
     @staticmethod
     def _merge(base: Test, test: Test) -> Test:
-        both: Test = merge_tests(base, test)
-        left = {**base.get("left", {}), **test.get("left", {})}
-        return {**both, "left": left} if left else both
+        merged: Test = merge_tests(base, test)
+        leftover = {**base.get("left", {}), **test.get("left", {})}
+        return {**merged, "left": leftover} if leftover else merged
 
     def asserts(self, test: Test) -> tuple[list[Any], list[Any]]:
         """Return the assertions of a test, and the parts of resolved ones that have no place in the editor.
 
         Named ones are looked up, and sets are split.
         """
-        found: list[Any] = []
-        left: list[Any] = []
+        assertions: list[Any] = []
+        leftover: list[Any] = []
         pending: list[Any] = list(reversed(test.get("assert", [])))
         for _ in range(10_000):
-            if not pending or len(found) >= 1_000:
+            if not pending or len(assertions) >= 1_000:
                 break
             assertion = pending.pop()
-            named = assertion.get("$ref") if isinstance(assertion, dict) else None
-            if isinstance(named, str):
-                name = named.removeprefix("#/assertionTemplates/")
+            reference = assertion.get("$ref") if isinstance(assertion, dict) else None
+            if isinstance(reference, str):
+                name = reference.removeprefix("#/assertionTemplates/")
                 template = an_object(self.templates.get(name))
                 if not template:
-                    self.collection.lose("assertion", "tests", f"{excerpt(named)} names no assertion here.")
-                    left.append(assertion)
+                    self.collection.lose(
+                        "assertion", "tests", f"{excerpt(reference)} names no assertion here."
+                    )
+                    leftover.append(assertion)
                     continue
                 self.used_templates.add(name)
                 assertion = {**template, **{key: value for key, value in assertion.items() if key != "$ref"}}
@@ -165,38 +167,38 @@ class Tests:
                 members = Members(assertion, self.collection, "tests, assert-set")
                 members.skip("type")
                 pending += reversed(members.take_list("assert"))
-                if more := members.left(code="assertion"):
-                    left.append({"type": "assert-set", **more})
+                if more := members.take_rest(code="assertion"):
+                    leftover.append({"type": "assert-set", **more})
             else:
-                found.append(assertion)
+                assertions.append(assertion)
         if pending:
             self.collection.lose("assertion", "tests", f"{len(pending)} of too many assertions are left out.")
-        return found, left
+        return assertions, leftover
 
     def _objects_in(self, value: Any, where: str) -> list[Test]:
         """Return the objects in a value, and in the files that it names."""
-        found: list[Test] = []
+        objects: list[Test] = []
         for entry in value if isinstance(value, list) else [value]:
             if isinstance(entry, dict) and isinstance(entry.get("path"), str) and where == "tests":
                 members = Members(entry, self.collection, where)
-                found += self._in_files(members.text("path"), where)
-                if left := members.left():
-                    self.left.setdefault(where, []).append(left)
+                objects += self._in_files(members.text("path"), where)
+                if leftover := members.take_rest():
+                    self.leftover.setdefault(where, []).append(leftover)
             elif isinstance(entry, dict):
-                found.append(entry)
+                objects.append(entry)
             elif isinstance(entry, str):
-                found += self._in_files(entry, where)
+                objects += self._in_files(entry, where)
             elif entry is not None:
                 message = f"{excerpt(entry)} is left out: it is no object. metadata.import has it."
                 self.collection.lose("not_followed", where, message)
-                self.left.setdefault(where, []).append(entry)
-        return found
+                self.leftover.setdefault(where, []).append(entry)
+        return objects
 
     def _in_files(self, reference: str, where: str) -> list[Test]:
-        found: list[Test] = []
+        objects: list[Test] = []
         for path in self._paths(reference, where, _TESTS):
-            found += self._from_file(path)
-        return found
+            objects += self._from_file(path)
+        return objects
 
     def _paths(self, reference: str, where: str, endings: frozenset[str]) -> list[Path]:
         """Return the files of a reference.
@@ -224,9 +226,9 @@ class Tests:
         if reason:
             self.collection.lose("not_followed", where, reason)
             clean = remove_credentials(reference, self.collection, where)
-            kept = self.left.setdefault("notFollowed", [])
-            if clean not in kept:
-                kept.append(clean)
+            references = self.leftover.setdefault("notFollowed", [])
+            if clean not in references:
+                references.append(clean)
         return [path for path in paths if path.suffix.lower() in endings and path.is_file()]
 
     def _from_file(self, path: Path) -> list[Test]:
@@ -234,15 +236,15 @@ class Tests:
         if suffix == ".csv":
             return list(map(self._row, csv_rows(self.documents.text(path), path.name, _is_own)))
         if suffix == ".jsonl":
-            listed = [record for _, record in self.documents.json_lines(path)]
+            entries = [record for _, record in self.documents.json_lines(path)]
         else:
             value = self.documents.value(path)
-            listed = value if isinstance(value, list) else [value]
-        for entry in listed:
+            entries = value if isinstance(value, list) else [value]
+        for entry in entries:
             if not isinstance(entry, dict):
                 lost = f"{excerpt(entry)} in {excerpt(path.name)} is left out: it is no test."
                 self.collection.lose("not_followed", "tests", lost)
-        return objects(listed)
+        return objects(entries)
 
     def _row(self, row: Mapping[str | None, Any]) -> Test:
         """Return the test in a row: columns are variables; those with two underscores have other meanings."""
@@ -272,8 +274,8 @@ class Tests:
         """Read a cell that is neither a variable nor an assertion into the test."""
         name, _, key = column[2:].partition(":")
         if name == "metadata" and key:
-            listed = [part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
-            test["metadata"][key.removesuffix("[]")] = listed if key.endswith("[]") else cell
+            parts = [part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
+            test["metadata"][key.removesuffix("[]")] = parts if key.endswith("[]") else cell
         elif name in ("description", "providerOutput"):
             test[name] = cell
         elif name == "threshold":
@@ -299,26 +301,26 @@ class Tests:
             thresholds[int(match[1] or 1) - 1] = _number(cell)
 
     def _variants(self, test: Test) -> Iterator[Test]:
-        given = {name: self._matching(value) for name, value in an_object(test.get("vars")).items()}
-        for variant in expand_variables({**test, "vars": given}):
+        variables = {name: self._matching(value) for name, value in an_object(test.get("vars")).items()}
+        for variant in expand_variables({**test, "vars": variables}):
             values = {name: self._variable(value) for name, value in variant["vars"].items()}
             yield {**variant, "vars": values}
 
     def _variables_in(self, value: Any) -> dict[str, Any]:
         """Return the variables in files; several are read into one object."""
-        found: dict[str, Any] = {}
+        variables: dict[str, Any] = {}
         for reference in value if isinstance(value, list) else [value]:
             if isinstance(reference, dict):
-                found |= reference
+                variables |= reference
                 continue
             for path in self._paths(str(reference), "tests, vars", frozenset({".json", ".yaml", ".yml"})):
                 inner = self.documents.value(path)
                 if isinstance(inner, dict):
-                    found |= inner
+                    variables |= inner
                 else:
                     lost = f"{excerpt(path.name)} is left out: it holds no object of variables."
                     self.collection.lose("not_followed", "tests, vars", lost)
-        return found
+        return variables
 
     def _matching(self, value: Any) -> Any:
         """Return a pattern of files as a list of them, which is expanded."""
@@ -354,8 +356,8 @@ def _read_exported_id(test: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in metadata.items() if name != WRITTEN}
     plain = {name: value for name, value in test.items() if name != "metadata"}
     plain |= {"metadata": rest} if rest else {}
-    found = own.get(EXTERNAL_ID)
-    return found if isinstance(found, str) and own.get(DIGEST) == canonical.digest(plain) else ""
+    external_id = own.get(EXTERNAL_ID)
+    return external_id if isinstance(external_id, str) and own.get(DIGEST) == canonical.digest(plain) else ""
 
 
 def _means(column: str) -> bool:
@@ -403,7 +405,7 @@ class Judged:
     values: dict[str, Any] = field(default_factory=dict)
     """The values that its scorers read from `metadata.assert`."""
     scorer_ids: list[str] = field(default_factory=list)
-    left: list[Any] = field(default_factory=list)
+    leftover: list[Any] = field(default_factory=list)
     """The assertions that the editor has no place for."""
 
 
@@ -428,7 +430,7 @@ class Assertions:
         for assertion in asserts:
             scorer_id = self._one(assertion, variables, judged)
             if scorer_id is None:
-                judged.left.append(
+                judged.leftover.append(
                     remove_credentials(assertion, self.scorers.collection, self.scorers.folder)
                 )
                 continue
@@ -461,17 +463,19 @@ class Assertions:
             return None
         translate = _TRANSLATIONS.get(kind)
         value = _filled_in(assertion.get("value"), variables)
-        found = None if translate is None or value is _LOGIC else translate(self, assertion, value, judged)
-        if found is None:
+        scorer_id = (
+            None if translate is None or value is _LOGIC else translate(self, assertion, value, judged)
+        )
+        if scorer_id is None:
             return self.scorers.to_be_filled_in(
                 _slug(kind), dict(assertion), f"The assertion {excerpt(kind)!r}"
             )
         where = f"{self.scorers.folder}/{_slug(kind)}"
         members = Members(assertion, self.scorers.collection, where)
         members.skip("type", "value", *_USED.get(kind, ()))
-        if left := members.left(code="assertion"):
-            judged.left.append({"type": kind, **left})
-        return found
+        if leftover := members.take_rest(code="assertion"):
+            judged.leftover.append({"type": kind, **leftover})
+        return scorer_id
 
     def _equals(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         if value is None or judged.ground_truth is not None:
@@ -494,8 +498,8 @@ class Assertions:
         return self.scorers.add(key.replace("_", "-"), ours, config)
 
     def _several(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
-        listed = comma_separated(value) if isinstance(value, str) else value
-        texts = [literal(part) for part in listed] if isinstance(listed, list) else []
+        values = comma_separated(value) if isinstance(value, str) else value
+        texts = [literal(part) for part in values] if isinstance(values, list) else []
         if not 1 <= len(texts) <= 50 or None in texts:
             return None
         kind = str(assertion["type"])
@@ -532,12 +536,12 @@ class Assertions:
         )
         name = members.text("id")
         model = model_from(name, self.scorers.collection, where)
-        left = {**without_place(name, model), **members.left(code="assertion")}
+        leftover = {**without_place(name, model), **members.take_rest(code="assertion")}
         if "provider" not in assertion and provider is not None:
-            self._judges[digest := canonical.digest(provider)] = left
+            self._judges[digest := canonical.digest(provider)] = leftover
             self._used.add(digest)
-        elif left:
-            judged.left.append({"type": assertion["type"], "provider": left})
+        elif leftover:
+            judged.leftover.append({"type": assertion["type"], "provider": leftover})
         message = "A judge of the editor asks in its own words; only the rubric is the same."
         self.scorers.collection.lose("judge", where, message)
         return self.scorers.judge(_slug(str(assertion["type"])), value, VERDICTS, model, None)
@@ -569,8 +573,8 @@ _LOGIC: Final = object()
 def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
     """Return a value with its variables filled in if that is exact; otherwise `_LOGIC`."""
     if isinstance(value, list):
-        found = [_filled_in(entry, variables) for entry in value]
-        return _LOGIC if _LOGIC in found else found
+        values = [_filled_in(entry, variables) for entry in value]
+        return _LOGIC if _LOGIC in values else values
     if not isinstance(value, str):
         return value
     if value.startswith(("file://", "package:", "python:", "javascript:")):
@@ -580,24 +584,24 @@ def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
         if piece.kind in {"text", "literal"}:
             parts.append(piece.source if piece.kind == "text" else piece.name)
             continue
-        known = piece.kind == "variable" and piece.name in variables
-        given = variables[piece.name] if known else None
-        if isinstance(given, bool) or not isinstance(given, str | int | float):
+        is_known = piece.kind == "variable" and piece.name in variables
+        variable_value = variables[piece.name] if is_known else None
+        if isinstance(variable_value, bool) or not isinstance(variable_value, str | int | float):
             return _LOGIC
-        parts.append(given if isinstance(given, str) else canonical.dump(given))
+        parts.append(variable_value if isinstance(variable_value, str) else canonical.dump(variable_value))
     return "".join(parts)
 
 
 def comma_separated(value: str) -> list[str]:
     """Return the values of `contains-any: a, "b, c"`; values with commas are in quotation marks."""
-    found = []
+    values = []
     for match in _FIELD.finditer(value):
         quoted, plain = match["quoted"], match["plain"]
         if quoted is not None:
-            found.append(quoted.replace('""', '"'))
+            values.append(quoted.replace('""', '"'))
         elif plain.strip():
-            found.append(plain.strip())
-    return found
+            values.append(plain.strip())
+    return values
 
 
 def _slug(kind: str) -> str:
@@ -614,7 +618,7 @@ class Prompt(NamedTuple):
     name: str
     content: Any
     """A text, or a list of messages."""
-    left: Mapping[str, Any] = {}
+    leftover: Mapping[str, Any] = {}
     """Data that the editor has no place for."""
 
 
@@ -628,37 +632,37 @@ class Prompts:
     unread: list[Any] = field(default_factory=list)
     """The omitted prompts."""
 
-    def read(self, given: Any) -> list[Prompt]:
+    def read(self, value: Any) -> list[Prompt]:
         """Return the prompts in the member `prompts`."""
-        if isinstance(given, dict):  # files, each with its label
-            given = [{"id": path, "label": label} for path, label in given.items()]
-        listed = given if isinstance(given, list) else [] if given is None else [given]
-        found: list[Prompt] = []
-        for number, entry in enumerate(listed, 1):
-            found += self._prompts_in(entry, self.name if len(listed) == 1 else f"{self.name}/{number}")
-        return found
+        if isinstance(value, dict):  # files, each with its label
+            value = [{"id": path, "label": label} for path, label in value.items()]
+        entries = value if isinstance(value, list) else [] if value is None else [value]
+        prompts: list[Prompt] = []
+        for number, entry in enumerate(entries, 1):
+            prompts += self._prompts_in(entry, self.name if len(entries) == 1 else f"{self.name}/{number}")
+        return prompts
 
     def _prompts_in(self, entry: Any, name: str) -> Iterator[Prompt]:
-        left: dict[str, Any] = {}
+        leftover: dict[str, Any] = {}
         if isinstance(entry, dict):
             members = Members(entry, self.collection, name)
             key = next((key for key in ("raw", "id", "prompt") if members.peek(key)), "")
             text = members.take(key)
             name = members.text("label").strip() or name
-            left = members.left()
+            leftover = members.take_rest()
         else:
             text = entry
         if isinstance(text, list):
-            yield Prompt(name, text, left)
+            yield Prompt(name, text, leftover)
         elif not isinstance(text, str):
             self._lose("prompt", name, "It is no text, and is left out.", entry)
         elif text.startswith("file://") or self._is_file(text):
             for prompt in self._prompts_in_files(text, name, labelled=isinstance(entry, dict)):
-                yield prompt._replace(left={**left, **prompt.left})
+                yield prompt._replace(leftover={**leftover, **prompt.leftover})
         elif EXECUTED.match(text):
             self._lose("not_followed", name, f"{excerpt(text)} is left out: nothing is executed.", entry)
         else:
-            yield Prompt(name, _chat_in(text), left)
+            yield Prompt(name, _chat_in(text), leftover)
 
     def _lose(self, code: str, name: str, message: str, entry: Any) -> None:
         self.collection.lose(code, name, message)
@@ -690,13 +694,13 @@ class Prompts:
             if not path.is_file():
                 self._lose("not_followed", name, f"{excerpt(path.name)} is not there.", reference)
                 continue
-            found = list(_READERS[path.suffix](self.documents.text(path), path.name))
+            entries = list(_READERS[path.suffix](self.documents.text(path), path.name))
             base = name if labelled and len(paths) == 1 else f"{self.name}/{path.stem}"
-            for column in sorted({column for _, _, left in found for column in left}):
+            for column in sorted({column for _, _, leftover in entries for column in leftover}):
                 lost = f"The column {excerpt(column)!r} has no place in the editor: metadata.import has it."
                 self.collection.lose("column", f"{name}, {path.name}", lost)
-            for number, (label, content, left) in enumerate(found, 1):
-                yield Prompt(label or (base if len(found) == 1 else f"{base}/{number}"), content, left)
+            for number, (label, content, leftover) in enumerate(entries, 1):
+                yield Prompt(label or (base if len(entries) == 1 else f"{base}/{number}"), content, leftover)
 
 
 _COLUMNS: Final = frozenset({"prompt", "label"})
@@ -707,9 +711,9 @@ Labelled = Iterator[tuple[str, Any, dict[str, Any]]]
 
 def _rows(text: str, name: str) -> Labelled:
     for row in csv_rows(text, name, _COLUMNS.__contains__):
-        left = {key or "cells": cell for key, cell in row.items() if key not in _COLUMNS and cell}
+        leftover = {key or "cells": cell for key, cell in row.items() if key not in _COLUMNS and cell}
         if a_text(row.get("prompt")).strip():
-            yield a_text(row.get("label")).strip(), _chat_in(str(row["prompt"])), left
+            yield a_text(row.get("label")).strip(), _chat_in(str(row["prompt"])), leftover
 
 
 def _lines(text: str, name: str) -> Labelled:
@@ -781,10 +785,10 @@ def read(documents: Documents) -> Collection:
     """Return the content of a configuration; PATH is its file, or the folder of a `promptfooconfig.yaml`."""
     path = documents.path
     if path.is_dir():
-        found = [path / name for name in _NAMES if (path / name).is_file()]
-        if not found:
+        paths = [path / name for name in _NAMES if (path / name).is_file()]
+        if not paths:
             raise Unreadable(f"{excerpt(path.name)} holds no {_NAMES[0]}.")
-        path = documents.resolve_reference(found[0].name)
+        path = documents.resolve_reference(paths[0].name)
     config = documents.value(path)
     if not isinstance(config, dict) or not ({"prompts", "tests", "scenarios"} & set(config)):
         raise Unreadable(f"{excerpt(path.name)} is no configuration: it has neither prompts nor tests.")
@@ -801,7 +805,7 @@ class _Configuration:
         self.members = Members(config, collection, self.name)
         self.titles: dict[str, str] = {}
         self.source = self.name
-        self.left: dict[str, Any] = {}
+        self.leftover: dict[str, Any] = {}
         """Data of the whole configuration that has no place in the editor."""
 
     def read(self) -> None:
@@ -818,29 +822,29 @@ class _Configuration:
         self.source = written.text(SOURCE) or self.name
         source = Tests(self.documents, self.collection, templates)
         tests = [_with_joined(test, joined) for test in source.read(self.members)]
-        given = sorted({name for test in tests for name in test.get("vars", {})})
-        readers = self._read_prompts(given, joined)
+        variable_names = sorted({name for test in tests for name in test.get("vars", {})})
+        readers = self._read_prompts(variable_names, joined)
         if tests:
-            self._read_tests(tests, source, readers, given)
+            self._read_tests(tests, source, readers, variable_names)
         unused = Members(
             {name: template for name, template in templates.items() if name not in source.used_templates},
             self.collection,
             f"{self.name}, assertionTemplates",
         )
-        self.left |= source.left
-        self.left |= nonempty(assertionTemplates=unused.left(code="configuration"))
-        about = {**metadata.left(code="configuration"), **nonempty(editor=written.left())}
-        self.left |= nonempty(metadata=about)
-        self.left |= self.members.left(code="configuration")
-        self.collection.attach(nonempty(configuration=self.left), since, self.name)
+        self.leftover |= source.leftover
+        self.leftover |= nonempty(assertionTemplates=unused.take_rest(code="configuration"))
+        about = {**metadata.take_rest(code="configuration"), **nonempty(editor=written.take_rest())}
+        self.leftover |= nonempty(metadata=about)
+        self.leftover |= self.members.take_rest(code="configuration")
+        self.collection.attach(nonempty(configuration=self.leftover), since, self.name)
 
     # Prompts
 
     def _read_prompts(
-        self, given: list[str], joined: Sequence[str]
+        self, variable_names: list[str], joined: Sequence[str]
     ) -> list[tuple[AgentReader, list[Message]]]:
         providers = self._providers()
-        found = []
+        readers = []
         prompts = Prompts(self.documents, self.collection, self.name)
         used = set()
         for prompt in prompts.read(self.members.take("prompts")):
@@ -851,7 +855,9 @@ class _Configuration:
             model, settings, extra = (None, {}, {}) if place is None else self._model(providers[place][0])
             used.add(place)
             title = self.titles.get(prompt.name, "")
-            reader = AgentReader(self.collection, prompt.name, "jinja2", title=title, more_names=given)
+            reader = AgentReader(
+                self.collection, prompt.name, "jinja2", title=title, more_names=variable_names
+            )
             if isinstance(prompt.content, list):
                 messages = messages_from(prompt.content, self.collection, prompt.name)
             else:
@@ -862,23 +868,23 @@ class _Configuration:
                     replace(message, text=joins.sub(r"{{\1}}", message.text)) if message.text else message
                     for message in messages
                 ]
-            more = {**extra, **nonempty(prompt=prompt.left)}
+            more = {**extra, **nonempty(prompt=prompt.leftover)}
             reader.add(messages, model=model, settings=settings, extra=more)
             reader.finish()
-            found.append((reader, messages))
-        self.left |= nonempty(prompts=prompts.unread)
+            readers.append((reader, messages))
+        self.leftover |= nonempty(prompts=prompts.unread)
         where = f"{self.name}, providers"
         if unused := [provider for place, (provider, _) in enumerate(providers) if place not in used]:
             message = f"{len(unused)} providers are left out; metadata.import has them."
             self.collection.lose("providers", where, message)
-            self.left["providers"] = remove_credentials(unused, self.collection, where)
-        return found
+            self.leftover["providers"] = remove_credentials(unused, self.collection, where)
+        return readers
 
     def _providers(self) -> list[tuple[dict[str, Any], list[str]]]:
         """Return the providers as objects, each with the names of its prompts, if any."""
-        given = self.members.take("providers" if "providers" in self.members else "targets")
-        found = []
-        for entry in given if isinstance(given, list) else [] if given is None else [given]:
+        entries = self.members.take("providers" if "providers" in self.members else "targets")
+        providers = []
+        for entry in entries if isinstance(entries, list) else [] if entries is None else [entries]:
             provider = entry if isinstance(entry, dict) else {"id": entry}
             if "id" not in provider and len(provider) == 1:
                 [(name, about)] = provider.items()
@@ -887,15 +893,15 @@ class _Configuration:
             is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
             if is_list:
                 provider = {name: value for name, value in provider.items() if name != "prompts"}
-            found.append((provider, list(names) if is_list and names else []))
-        return found
+            providers.append((provider, list(names) if is_list and names else []))
+        return providers
 
     def _model(
-        self, given: Mapping[str, Any]
+        self, entry: Mapping[str, Any]
     ) -> tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any]]:
         """Return the model of a provider, its settings, and its other data."""
         where = f"{self.name}, providers"
-        provider = Members(dict(given), self.collection, where)
+        provider = Members(dict(entry), self.collection, where)
         name = provider.take("id")
         config = provider.members("config")
         model = None
@@ -905,8 +911,8 @@ class _Configuration:
             model = model_from(name, self.collection, where)
         # Settings are those of a model: without one they stay with the provider.
         settings = {} if model is None else settings_in(config)
-        kept = {**without_place(name, model), **provider.left()}
-        extra = nonempty(config=config.left(), provider=remove_credentials(kept, self.collection, where))
+        rest = {**without_place(name, model), **provider.take_rest()}
+        extra = nonempty(config=config.take_rest(), provider=remove_credentials(rest, self.collection, where))
         return model, settings, extra
 
     # Tests
@@ -916,17 +922,20 @@ class _Configuration:
         tests: list[dict[str, Any]],
         source: Tests,
         readers: list[tuple[AgentReader, list[Message]]],
-        given: list[str],
+        variable_names: list[str],
     ) -> None:
         scorers = Scorers(self.collection, f"{self.name}/scorers", title=f"{self.source}/scorers")
         used = {
-            name for _, found in readers for text in list_texts(found) for name in variables(text, "jinja2")
+            name
+            for _, messages in readers
+            for text in list_texts(messages)
+            for name in variables(text, "jinja2")
         }
         dropped = {tuple(reader.dropped_variables) for reader, _ in readers}
-        asked = list(dropped.pop()) if len(dropped) == 1 else []
-        needed = used - set(asked)
-        names = rename_variables([*used, *given])
-        cases = Cases(self.collection, self.name, needed=needed, dropped=asked, names=names)
+        input_names = list(dropped.pop()) if len(dropped) == 1 else []
+        needed = used - set(input_names)
+        names = rename_variables([*used, *variable_names])
+        cases = Cases(self.collection, self.name, needed=needed, dropped=input_names, names=names)
         assertions = Assertions(scorers)
         for test in tests:
             asserts, unread = source.asserts(test)
@@ -935,32 +944,34 @@ class _Configuration:
             where = f"{self.name}, tests"
             clean = remove_credentials(test.get("vars", {}), self.collection, where, by_name=False)
             metadata = remove_credentials(test.get("metadata", {}), self.collection, where)
-            left = dict(test.get("left", {})) | nonempty(asserts=[*unread, *judged.left])
+            leftover = dict(test.get("left", {})) | nonempty(asserts=[*unread, *judged.leftover])
             own = nonempty(description=test.get("description"), assert_=judged.values)
             for name, value in ((key.rstrip("_"), content) for key, content in own.items()):
                 if name in metadata:
                     message = f"{name!r} in the metadata of tests has no place beside that of the test."
                     self.collection.lose("metadata", where, f"{message} metadata.import has it.")
-                    left.setdefault("metadata", {})[name] = metadata[name]
+                    leftover.setdefault("metadata", {})[name] = metadata[name]
                 metadata[name] = value
             cases.add(
                 clean,
                 external=test.get("externalId"),
-                left=left,
+                leftover=leftover,
                 groundTruth=judged.ground_truth,
                 metadata=metadata,
                 scorerIds=judged.scorer_ids or None,
             )
-        self.left |= nonempty(judges=assertions.judges_left())
+        self.leftover |= nonempty(judges=assertions.judges_left())
         agents = [reader.id for reader, _ in readers if reader.is_made]
         types = {
             scorer.id: scorer.snapshots[-1].config["type"]
             for scorer in self.collection.resources
             if scorer.kind == "scorer"
         }
-        named = dict.fromkeys(scorer_id for item in cases.items for scorer_id in item.get("scorerIds") or ())
+        scorer_ids = dict.fromkeys(
+            scorer_id for item in cases.items for scorer_id in item.get("scorerIds") or ()
+        )
         # Those to be filled in do not run; the first of the others is the primary one.
-        running = [scorer_id for scorer_id in named if types[scorer_id] != "code"]
+        running = [scorer_id for scorer_id in scorer_ids if types[scorer_id] != "code"]
         running.sort(key=lambda scorer_id: types[scorer_id] == "maxMilliseconds")
         self.collection.datasets.append(
             Dataset(
@@ -975,24 +986,24 @@ class _Configuration:
 
 def _with_joined(test: Mapping[str, Any], joined: Sequence[str]) -> dict[str, Any]:
     """Return a test with the texts that an export of the editor has written in pieces, or as JSON."""
-    given, metadata = dict(test.get("vars", {})), dict(test.get("metadata", {}))
+    variables, metadata = dict(test.get("vars", {})), dict(test.get("metadata", {}))
     own = an_object(metadata.get(WRITTEN))
     as_json = own.get(JSON)
     for name in joined:
-        value = given.get(name)
+        value = variables.get(name)
         if not isinstance(value, list):
             continue
         if value == []:
-            del given[name]
+            del variables[name]
         elif not all(isinstance(entry, str) for entry in value):
-            given[name] = value[0] if len(value) == 1 else value
+            variables[name] = value[0] if len(value) == 1 else value
         else:
             text = "".join(value)
             is_json = isinstance(as_json, list) and name in as_json
-            given[name] = parse_json(text, f"vars.{name}") if is_json else text
-    known = {JSON, METADATA, EXTERNAL_ID, DIGEST}
-    if set(own) & known and not set(own) - known:
+            variables[name] = parse_json(text, f"vars.{name}") if is_json else text
+    own_keys = {JSON, METADATA, EXTERNAL_ID, DIGEST}
+    if set(own) & own_keys and not set(own) - own_keys:
         del metadata[WRITTEN]
         if isinstance(own.get(METADATA), str):
             metadata = {**an_object(parse_json(own[METADATA], WRITTEN)), **metadata}
-    return {**test, "vars": given, "metadata": metadata}
+    return {**test, "vars": variables, "metadata": metadata}

@@ -80,36 +80,36 @@ def _read_file(text: str, name: str, collection: Collection) -> None:
     labels = head.take("tags", about.take("tags"))
     if display and plain and display != plain:
         extra["name"] = plain
-    schema, left = _schema(inputs, collection, name)
-    extra |= nonempty(inputs=left, metadata=about.left())
+    schema, leftover = _schema(inputs, collection, name)
+    extra |= nonempty(inputs=leftover, metadata=about.take_rest())
     messages = messages_in(parts, _ROLE, "system")
     for number, message in enumerate(messages, 1):
-        if message.left:
-            said = excerpt(message.left["about"])
-            lost = f"The attributes of the message are left out: {said}. metadata.import has them."
+        if message.leftover:
+            attributes = excerpt(message.leftover["about"])
+            lost = f"The attributes of the message are left out: {attributes}. metadata.import has them."
             collection.lose("message", f"{name}, message {number}", lost)
     reader.add(
         messages,
         model=model,
         settings=settings,
-        extra={**extra, **head.left()},
+        extra={**extra, **head.take_rest()},
         more={"requestContextSchema": schema} if schema else {},
     )
     reader.finish(tags=tags.read_tags({tags.MEMBER: labels}))
 
 
 def _language(head: Members, collection: Collection, name: str) -> Language:
-    given = head.peek("template")
-    about = an_object(given)
-    kind = an_object(about.get("format")).get("kind", about.get("format", about.get("kind", given)))
-    found = _LANGUAGES.get(str(kind).lower()) if isinstance(kind, str) else "jinja2"
-    if found is None:
+    template = head.peek("template")
+    about = an_object(template)
+    kind = an_object(about.get("format")).get("kind", about.get("format", about.get("kind", template)))
+    language = _LANGUAGES.get(str(kind).lower()) if isinstance(kind, str) else "jinja2"
+    if language is None:
         message = f"The template language {excerpt(kind)!r} is not known: all of it stays as text."
         collection.lose("template_language", name, message)
         return "none"
-    if given in (kind, {"format": kind}, {"kind": kind}, {"format": {"kind": kind}}):
+    if template in (kind, {"format": kind}, {"kind": kind}, {"format": {"kind": kind}}):
         head.skip("template")
-    return found
+    return language
 
 
 def _model(
@@ -117,9 +117,9 @@ def _model(
 ) -> tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any]]:
     """Take the model: return it, its settings, and its other data; never its connection."""
     where = f"{name}, model"
-    given = head.peek("model")
-    about = Members({"id": given} if isinstance(given, str) else an_object(given), collection, where)
-    if isinstance(given, str | dict):
+    raw = head.peek("model")
+    about = Members({"id": raw} if isinstance(raw, str) else an_object(raw), collection, where)
+    if isinstance(raw, str | dict):
         head.skip("model")
     old = about.mapping("configuration")
     options = about.members("options" if "options" in about else "parameters")
@@ -132,8 +132,8 @@ def _model(
         )
     about.skip("connection")
     kind = about.take("apiType", about.take("api", "chat"))
-    found = next((old[key] for key in ("azure_deployment", "name", "model") if old.get(key)), None)
-    identifier = about.take("id", found)
+    old_name = next((old[key] for key in ("azure_deployment", "name", "model") if old.get(key)), None)
+    identifier = about.take("id", old_name)
     provider = about.take("provider", _PROVIDERS.get(str(old.get("type"))))
     reason = ""
     if kind not in ("chat", "responses"):
@@ -145,10 +145,10 @@ def _model(
         collection.lose("model", where, f"The model is left out: {reason}.")
     else:
         model = model_from(identifier, collection, where, provider=provider)
-    extra = nonempty(options=options.left(), modelOptions=about.left())
+    extra = nonempty(options=options.take_rest(), modelOptions=about.take_rest())
     if model is None and identifier is not None:
-        kept = {"id": identifier, "apiType": kind, **({"provider": provider} if provider else {})}
-        extra["model"] = remove_credentials(kept, collection, where)
+        model_data = {"id": identifier, "apiType": kind, **({"provider": provider} if provider else {})}
+        extra["model"] = remove_credentials(model_data, collection, where)
     elif kind != "chat":
         collection.lose("model", where, f"That it is asked by the type {excerpt(kind)!r} is left out.")
         extra["apiType"] = kind
@@ -157,18 +157,18 @@ def _model(
 
 def _inputs(head: Members) -> dict[str, Any]:
     """Take the inputs by name, from a list or an object; a value alone is an example."""
-    given = head.peek("inputs")
-    if isinstance(given, list):
-        named = {
+    inputs = head.peek("inputs")
+    if isinstance(inputs, list):
+        entries_by_name = {
             entry["name"]: entry
-            for entry in given
+            for entry in inputs
             if isinstance(entry, dict) and isinstance(entry.get("name"), str)
         }
-        if len(named) == len(given):
+        if len(entries_by_name) == len(inputs):
             head.skip("inputs")
         return {
             name: {key: value for key, value in entry.items() if key != "name"}
-            for name, entry in named.items()
+            for name, entry in entries_by_name.items()
         }
     return {
         name: content if isinstance(content, dict) else {"example": content}
@@ -182,22 +182,22 @@ def _schema(
     """Return the schema of contexts for the inputs that have a type, and the rest."""
     properties: dict[str, Any] = {}
     required = []
-    left: dict[str, Any] = {}
+    leftover: dict[str, Any] = {}
     for key, value in inputs.items():
         members = Members(dict(value), collection, f"{name}, inputs.{key}")
-        if found := _property(members):
-            properties[key] = remove_credentials(found, collection, f"{name}, inputs.{key}")
+        if property_schema := _property(members):
+            properties[key] = remove_credentials(property_schema, collection, f"{name}, inputs.{key}")
             if members.take("required") is True:
                 required.append(key)
         elif kind := members.peek("kind") or members.peek("type"):
             lost = f"The input {excerpt(key)!r} of the kind {excerpt(kind)} is left out."
             collection.lose("input", name, lost)
-        if kept := members.left():
-            left[key] = kept
+        if rest := members.take_rest():
+            leftover[key] = rest
     if not properties:
-        return {}, left
+        return {}, leftover
     schema = {"type": "object", "properties": properties}
-    return {**schema, **({"required": required} if required else {})}, left
+    return {**schema, **({"required": required} if required else {})}, leftover
 
 
 def _property(members: Members) -> dict[str, Any]:
@@ -207,12 +207,12 @@ def _property(members: Members) -> dict[str, Any]:
     if not isinstance(kind, str) or kind not in _TYPES:
         return {}
     members.skip(word)
-    found: dict[str, Any] = {"type": _TYPES[kind]}
+    schema: dict[str, Any] = {"type": _TYPES[kind]}
     for word in ("description", "default"):
         if members.peek(word) is not None:
-            found[word] = members.take(word)
+            schema[word] = members.take(word)
     if members.peek("example") is not None:
-        found["examples"] = [members.take("example")]
+        schema["examples"] = [members.take("example")]
     if isinstance(members.peek("enumValues"), list):
-        found["enum"] = members.take_list("enumValues")
-    return found
+        schema["enum"] = members.take_list("enumValues")
+    return schema

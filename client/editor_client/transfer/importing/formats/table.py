@@ -43,7 +43,7 @@ def collect(source: str, path: str) -> Collection:
         return read(path)
     documents = Documents(Path(path))
     collection = FILES[source](documents)
-    for file, line, what in documents.repairs:
-        message = f"{what[0].upper()}{what[1:]} cannot be stored; U+FFFD stands in its place."
+    for file, line, problem in documents.repairs:
+        message = f"{problem[0].upper()}{problem[1:]} cannot be stored; U+FFFD stands in its place."
         collection.lose("unstorable", file, message, line)
     return collection
