@@ -35,7 +35,7 @@ from versioning.editor.bulk import (
     publish_chosen,
     tag_chosen,
 )
-from versioning.editor.catalog import Wanted
+from versioning.editor.catalog import ListFilter
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -135,7 +135,7 @@ class ChosenPage(StudioPage, ABC):
         except Invalid as error:
             return self.ask(choices, error)
 
-    def narrow(self, filters: Wanted) -> Wanted:
+    def narrow(self, filters: ListFilter) -> ListFilter:
         """When a whole list was chosen, filter it to resources for which the action is possible."""
         return filters
 
@@ -356,8 +356,8 @@ class PublishChosenPage(BulkPage):
     def describe(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         return with_changes(offered, self.caller, self._texts)
 
-    def narrow(self, filters: Wanted) -> Wanted:
-        return Wanted(filters, waiting=True)
+    def narrow(self, filters: ListFilter) -> ListFilter:
+        return ListFilter(filters, waiting=True)
 
     def act(self, choices: Sequence[ChosenVersion]) -> list[BulkOutcome]:
         return publish_chosen(self.editor.collection, choices, by=self.caller)

@@ -17,7 +17,7 @@ from studio.activity.lines import lines_of
 from studio.activity.live import latest_news
 from studio.activity.views import latest
 from studio.kinds import KINDS
-from studio.preferences import Opened, preferences_of, recently_opened
+from studio.preferences import RecentlyOpened, preferences_of, recently_opened
 from studio.resources.rows import ResourceRow, Star, find_stars
 from studio.translation import message_of
 from studio.views import StudioPage
@@ -26,7 +26,7 @@ from versioning.domain.access import Caller
 from versioning.domain.kinds import KINDS as ALL_KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.catalog import Waiting, Whose
+from versioning.editor.catalog import Ownership, Waiting
 from versioning.models import Event, Favorite, VersionedResource
 
 WAITING: Final = 5
@@ -81,7 +81,9 @@ class Sections:
         return replace(self, recent=[line for line in self.recent if line.row.address not in addresses])
 
 
-def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, caller: Caller) -> Sections:
+def sections(
+    waiting: Sequence[Key], opened: Sequence[RecentlyOpened], newest: int, caller: Caller
+) -> Sections:
     """Return the lists; the number of queries is constant.
 
     `waiting` are the drafts to show, `opened` are the resources that the person opened last, and `newest` is
@@ -102,7 +104,7 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
     )
 
 
-class _Touched(NamedTuple):
+class _LastUse(NamedTuple):
     """When the person last edited and last opened the resource with an id."""
 
     edited_at: datetime.datetime | None
@@ -115,7 +117,7 @@ class _Touched(NamedTuple):
         return max(at for at in (self.edited_at, self.opened_at) if at is not None)
 
 
-def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, _Touched]:
+def _recent(opened: Sequence[RecentlyOpened], newest: int, caller: Caller) -> dict[Key, _LastUse]:
     edits = Event.objects.filter(
         position__gt=newest - _EVENTS,
         actor=caller.username or "",
@@ -129,12 +131,12 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
     touched = {}
     for key in dict.fromkeys([*edited, *opened_at]):  # in a fixed order where times are equal
         edited_at, identity = edited.get(key, (None, None))
-        touched[key] = _Touched(edited_at, identity, opened_at.get(key))
+        touched[key] = _LastUse(edited_at, identity, opened_at.get(key))
     last = sorted(touched, key=lambda key: touched[key].at, reverse=True)
     return {key: touched[key] for key in last[: 2 * RECENT]}
 
 
-def _with_last_time(line: ResourceLine, touched: _Touched) -> ResourceLine:
+def _with_last_time(line: ResourceLine, touched: _LastUse) -> ResourceLine:
     """Return the line with the last time; without one if the event was about another resource with its id."""
     edited_at, identity, opened_at = touched
     if identity not in {line.resource.uuid, IN_CODE}:
@@ -189,7 +191,7 @@ class HomePage(StudioPage):
         self.listen({})
         caller, works = self.caller, any(kind.admin.has_add_permission(request) for kind in KINDS)
         catalogs = [kind.catalog(caller) for kind in KINDS]
-        waiting = Waiting(catalogs, Whose.OTHERS, self.editor.cache) if works else None
+        waiting = Waiting(catalogs, Ownership.OTHERS, self.editor.cache) if works else None
         news = latest_news(request, NEWS)
         lines = lines_of([*news, *latest(self.editor, caller, SHOWN)], caller)
         groups = additions.tasks(caller)

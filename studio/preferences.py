@@ -128,17 +128,17 @@ MAX_REMEMBERED: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opened:
+class RecentlyOpened:
     kind: str
     """The slug of its kind."""
     id: str
     at: datetime.datetime
 
 
-def recently_opened(request: HttpRequest) -> list[Opened]:
+def recently_opened(request: HttpRequest) -> list[RecentlyOpened]:
     """Return the resources opened last, the latest first; they may have been deleted since."""
     return [
-        Opened(kind=kind, id=resource_id, at=datetime.datetime.fromisoformat(at))
+        RecentlyOpened(kind=kind, id=resource_id, at=datetime.datetime.fromisoformat(at))
         for kind, resource_id, at in preferences_of(request).recent
     ]
 

@@ -31,7 +31,7 @@ from versioning.runtime.observing import AgentUse, RunUse, price_list_date
 from versioning.worker.jobs import Periodic
 
 
-class Counted(NamedTuple):
+class UsageKey(NamedTuple):
     """The key of a count: a version, in an arm, on a day."""
 
     kind: str
@@ -84,8 +84,8 @@ class Count:
             setattr(self, name, getattr(self, name) + getattr(more, name))
 
 
-class Counts(dict[Counted, Count]):
-    def add(self, more: Mapping[Counted, Count]) -> None:
+class Counts(dict[UsageKey, Count]):
+    def add(self, more: Mapping[UsageKey, Count]) -> None:
         for counted, count in more.items():
             existing = self.get(counted)
             if existing is None:
@@ -94,7 +94,7 @@ class Counts(dict[Counted, Count]):
                 existing.add(count)
 
 
-def store(counts: Mapping[Counted, Count]) -> None:
+def store(counts: Mapping[UsageKey, Count]) -> None:
     """Add counts to the stored ones, all or none; those of deleted versions are dropped."""
     numbers = _numbers(counts)
     with transaction.atomic():
@@ -118,11 +118,11 @@ def store(counts: Mapping[Counted, Count]) -> None:
                 rows.update(**sums)
 
 
-def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
+def _numbers(counts: Mapping[UsageKey, Count]) -> dict[UsageKey, int | None]:
     """Return the numbers of existing versions; those in code and in files have none."""
-    version_numbers: dict[Counted, int | None] = {}
+    version_numbers: dict[UsageKey, int | None] = {}
     for kind in KINDS:
-        ids: dict[Counted, UUID] = {}
+        ids: dict[UsageKey, UUID] = {}
         rows = find_model(kind).version_model.objects.order_by()
         of_kind = [count for count in counts if count.kind == kind.slug]
         for rollout in of_kind:
@@ -151,7 +151,7 @@ def count_run(use: RunUse, now: datetime.datetime) -> Counts:
 def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Counts:
     served, day, by = agent.served, now.date(), use.by
     arm = use.arm or _arm(served.outcome)
-    agent_key = Counted(AGENT.slug, served.id, served.resolved_version_id or "", arm, day)
+    agent_key = UsageKey(AGENT.slug, served.id, served.resolved_version_id or "", arm, day)
     count = Count.of(
         by,
         now,
@@ -168,7 +168,7 @@ def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Co
     }
     for block_id, version_id in shown_blocks.items():
         arm = use.arm or _arm(served.block_outcomes.get(block_id))
-        block = Counted(PROMPT_BLOCK.slug, block_id, version_id or "", arm, day)
+        block = UsageKey(PROMPT_BLOCK.slug, block_id, version_id or "", arm, day)
         # Tokens and their cost count only for the agent.
         counts[block] = Count.of(by, now, runs=agent.runs, cost=None)
     return counts

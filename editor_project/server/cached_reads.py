@@ -22,7 +22,7 @@ from django.conf import settings
 from django.db import Error, close_old_connections
 
 from versioning.api import cached_answers
-from versioning.api.cached_answers import Asked, CachedResponse, CacheEntry
+from versioning.api.cached_answers import RequestIdentity, CachedResponse, CacheEntry
 from versioning.api.request_log import TRACE_HEADERS, RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
 from versioning.domain import telemetry
@@ -41,7 +41,7 @@ class Read(NamedTuple):
 
     watcher: Any
     scope: dict[str, Any]
-    request: Asked
+    request: RequestIdentity
     key: TimedKey
     request_id: str
     started_at: float
@@ -110,7 +110,9 @@ class CachedReads:
                 return None
             path = unquote_to_bytes(path)
         asked_headers = map(headers.get, self._headers)
-        request = Asked.of(scope["scheme"].encode(), b"", scope["query_string"], asked_headers, path)
+        request = RequestIdentity.of(
+            scope["scheme"].encode(), b"", scope["query_string"], asked_headers, path
+        )
         request_id = request_id_for(headers.get(b"x-request-id", b"").decode("latin-1"))
         trace = {}
         if telemetry.is_traced():

@@ -31,7 +31,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.catalog import Entry, Waiting, Waits, Whose, changed_since_live
+from versioning.editor.catalog import Entry, Ownership, PendingItem, Waiting, changed_since_live
 from versioning.editor.gate import ALONE, PublishRequest
 from versioning.models import VersionedResource
 from versioning.serving.overlays import OverlaidVersion, Versions
@@ -131,7 +131,7 @@ def drafts_by_id(keys: Collection[tuple[str, str]], caller: Caller) -> dict[tupl
 def tasks(caller: Caller) -> Iterator[TaskGroup]:
     if caller.username is None or caller.scope(Right.SAVE) == frozenset():
         return
-    waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE, get_editor().cache)
+    waiting = Waiting([kind.catalog(caller) for kind in KINDS], Ownership.MINE, get_editor().cache)
     drafts = waiting[0:SHOWN]
     yield TaskGroup(
         key="drafts",
@@ -139,11 +139,11 @@ def tasks(caller: Caller) -> Iterator[TaskGroup]:
         title=_("Your drafts"),
         tasks=[_task(draft) for draft in drafts],
         count=len(drafts) if len(drafts) < SHOWN else len(waiting),
-        address=f"{reverse('studio:waiting')}?{urlencode({'whose': Whose.MINE.value})}",
+        address=f"{reverse('studio:waiting')}?{urlencode({'whose': Ownership.MINE.value})}",
     )
 
 
-def _task(wait: Waits) -> Task:
+def _task(wait: PendingItem) -> Task:
     kind = KINDS_BY_SLUG[wait.catalog.collection.kind.slug]
     entry, summary = wait.entry, Summary(wait.entry)
     return Task(
@@ -172,26 +172,28 @@ class WaitingPage(StudioPage):
             raise no_drafts(self.caller)
         self.listen({})
         filter_name = request.GET.get("whose", "")
-        whose = Whose(filter_name) if filter_name in set(Whose) else Whose.ALL
+        whose = Ownership(filter_name) if filter_name in set(Ownership) else Ownership.ALL
         waiting = Waiting([kind.catalog(self.caller) for kind in KINDS], whose, self.editor.cache)
         counts = waiting.counts
         page = self.paginate(waiting, PER_PAGE)
-        query = {} if whose is Whose.ALL else {"whose": whose.value}
+        query = {} if whose is Ownership.ALL else {"whose": whose.value}
         drafts = self._drafts(list(page.object_list))
         names = workspace_names(self.caller)
         return self.page(
             "studio/publishing/waiting.html",
-            title=_("Waiting to be published · %(count)s") % {"count": counts[Whose.ALL]},
+            title=_("Waiting to be published · %(count)s") % {"count": counts[Ownership.ALL]},
             tabs=[
                 {
                     "title": title % {"count": counts[choice]},
-                    "address": f"?{urlencode({'whose': choice.value})}" if choice is not Whose.ALL else "?",
+                    "address": f"?{urlencode({'whose': choice.value})}"
+                    if choice is not Ownership.ALL
+                    else "?",
                     "current": choice is whose,
                 }
                 for choice, title in (
-                    (Whose.ALL, _("All · %(count)s")),
-                    (Whose.MINE, _("Mine · %(count)s")),
-                    (Whose.OTHERS, _("Others · %(count)s")),
+                    (Ownership.ALL, _("All · %(count)s")),
+                    (Ownership.MINE, _("Mine · %(count)s")),
+                    (Ownership.OTHERS, _("Others · %(count)s")),
                 )
             ],
             whose=whose,
@@ -205,7 +207,7 @@ class WaitingPage(StudioPage):
             further=additions.collect(lambda extension: extension.chosen(self.caller, ChosenOn.WAITING)),
         )
 
-    def _drafts(self, waits: list[Waits]) -> list[Draft]:
+    def _drafts(self, waits: list[PendingItem]) -> list[Draft]:
         drafts: dict[tuple[str, str], Draft] = {}
         for kind in KINDS:
             entries = [

@@ -25,7 +25,7 @@ from studio.workspaces.names import workspace_choices
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.bulk import MAX_CHOSEN, ChosenVersion
-from versioning.editor.catalog import Filter, Overview, ResourceState, Wanted, list_filters
+from versioning.editor.catalog import Filter, ListFilter, Overview, ResourceState, list_filters
 from versioning.editor.catalog.criteria import NOT_LIVE
 from versioning.models.accounts import known_name
 from versioning.models.search import MAX_LENGTH
@@ -135,11 +135,11 @@ class FilterForm(forms.Form):
         return caseless(self.cleaned_data["label"])
 
     @cached_property
-    def list_filter(self) -> Wanted:
+    def list_filter(self) -> ListFilter:
         """The filter, without invalid values."""
         self.is_valid()
         values = {name: self.cleaned_data.get(name) for name in self.filters}
-        return Wanted({name: self.filters[name].read(value) for name, value in values.items() if value})
+        return ListFilter({name: self.filters[name].read(value) for name, value in values.items() if value})
 
     @property
     def order_name(self) -> str:
@@ -276,7 +276,7 @@ def value_of_matching(kind: StudioKind, query: str) -> str:
 
 
 def matching(
-    fields: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted]
+    fields: QueryDict, caller: Caller, narrow: Callable[[ListFilter], ListFilter]
 ) -> Sequence[ChosenVersion]:
     """Return the resources in a list that the caller may change, at most `MAX_CHOSEN`.
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from capabilities.rollouts.counting import RECORDER, Count, Counted, store
+from capabilities.rollouts.counting import RECORDER, Count, UsageKey, store
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.rollouts import arm, started, with_draft
@@ -268,7 +268,7 @@ def test_a_chart_has_axes_and_the_same_as_a_table(cast: Cast) -> None:
 def test_runs_of_experiments_are_named_as_such(cast: Cast) -> None:
     live, _draft = with_draft(cast.alice, AGENTS)
     count = Count.of(APPLICATION, timezone.now(), cost=None, runs=1)
-    store({Counted("agent", "writer", live, "evaluation", timezone.now().date()): count})
+    store({UsageKey("agent", "writer", live, "evaluation", timezone.now().date()): count})
     assert '<span class="chip">Experiment</span>' in Visitor("paula").get(page_of(AGENTS, "runs")).markup
 
 

@@ -133,7 +133,7 @@ class Parts(NamedTuple):
         """Return the parts in a cached answer; None for a response, which begins with its status."""
         return cls._make(content) if isinstance(content[0], str) else None
 
-    def response(self, identity: Asked) -> tuple[Any, ...] | None:
+    def response(self, identity: RequestIdentity) -> tuple[Any, ...] | None:
         """Return the values of a `CachedResponse` to a request with a context.
 
         None if the evaluation is refused; the ordinary path reports the reason.
@@ -149,7 +149,7 @@ class Parts(NamedTuple):
         return HTTPStatus.OK.value, self.path, self.usual, _as_bytes(own), content
 
 
-class Asked(NamedTuple):
+class RequestIdentity(NamedTuple):
     """The identity of a request: every input of an answer except the caller and the database."""
 
     inputs: bytes
@@ -164,7 +164,7 @@ class Asked(NamedTuple):
     @classmethod
     def of(
         cls, scheme: bytes, root: bytes, query: bytes, headers: Iterable[bytes | None], path: bytes
-    ) -> Asked:
+    ) -> RequestIdentity:
         """Return the request's identity; `headers` are the values of `asked_headers`."""
         host, accept, if_none_match, *proxy = [_ABSENT if value is None else value for value in headers]
         pairs = query.split(b"&") if _CONTEXT in query else []
@@ -204,7 +204,7 @@ class CacheEntry(NamedTuple):
     answer: CachedAnswer
     content: tuple[Any, ...] | None
     """The values of its `CachedResponse`; None if it cannot be evaluated here."""
-    to_evaluate: tuple[Parts, Asked] | None = None
+    to_evaluate: tuple[Parts, RequestIdentity] | None = None
     """The parts that are evaluated only once the entry is known to be valid."""
 
     def response(
@@ -229,7 +229,7 @@ class CacheEntry(NamedTuple):
 class CacheMiss:
     """A request without a cached answer, and its new answer once a view has declared the dependencies."""
 
-    def __init__(self, cache: AnswerCache, identity: Asked, now: Moment) -> None:
+    def __init__(self, cache: AnswerCache, identity: RequestIdentity, now: Moment) -> None:
         self.asked = identity
         self.asker = b""
         self.pending = PendingAnswer(cache, now)
@@ -265,7 +265,7 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
-        unanswered: tuple[Asked, Moment] | None = request.META.get(UNANSWERED)
+        unanswered: tuple[RequestIdentity, Moment] | None = request.META.get(UNANSWERED)
         identity, now = unanswered or (_identify_request(request), None)
         now = now or (log.follow() if identity else None)
         if identity is None or now is None:
@@ -298,7 +298,7 @@ def asked_headers() -> tuple[bytes, ...]:
     return (*_ASKED, _header_name(proxy[0])) if proxy else _ASKED
 
 
-def cache_entry(cache: AnswerCache, identity: Asked, timed: TimedKey) -> CacheEntry | None:
+def cache_entry(cache: AnswerCache, identity: RequestIdentity, timed: TimedKey) -> CacheEntry | None:
     """Return the cached answer for a request and the rights of a key, valid or not.
 
     Parts are evaluated in the context of the request, unless the key is known not to be usable any more.
@@ -315,7 +315,9 @@ def cache_entry(cache: AnswerCache, identity: Asked, timed: TimedKey) -> CacheEn
     return CacheEntry(timed, cached, content)
 
 
-def render(cache: AnswerCache, identity: Asked, timed: TimedKey, now: Moment) -> CachedResponse | None:
+def render(
+    cache: AnswerCache, identity: RequestIdentity, timed: TimedKey, now: Moment
+) -> CachedResponse | None:
     """Return an answer made from a template, and cache it; None if there is no template, or it fails."""
     about, (key, _) = identity.about, timed
     if about is None or not keys.is_right(timed, now):
@@ -407,7 +409,7 @@ def _is_quick(parts: Mapping[str, Any], size: int) -> bool:
     return size <= _QUICK_PARTS and not any(schema is not None for schema in schemas)
 
 
-def _identify_request(request: HttpRequest) -> Asked | None:
+def _identify_request(request: HttpRequest) -> RequestIdentity | None:
     """Return the identity of a request, None if its answer must not be cached."""
     # Django has already changed a path that is not UTF-8.
     exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
@@ -427,7 +429,7 @@ def _identify_request(request: HttpRequest) -> Asked | None:
         return None
     # Django has decoded the path and the root.
     scheme, root = environ["wsgi.url_scheme"].encode(), environ["SCRIPT_NAME"].encode()
-    return Asked.of(scheme, root, query, header_values, request.path_info.encode())
+    return RequestIdentity.of(scheme, root, query, header_values, request.path_info.encode())
 
 
 @cache

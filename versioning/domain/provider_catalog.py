@@ -343,7 +343,7 @@ def _name_problem(name: object) -> str | None:
     return ids.label_problem(name)
 
 
-class _Given(Shape):
+class _ProviderFields(Shape):
     """A provider as `EDITOR_PROVIDERS` describes it."""
 
     kind: str
@@ -356,7 +356,7 @@ def _read_provider(name: str, definition: Any) -> ConfiguredProvider:
     if problem is not None:
         raise ValueError(f"has the provider {name!r}, whose name {problem}")
     try:
-        raise_for_issues(_Given, definition)
+        raise_for_issues(_ProviderFields, definition)
     except Invalid as error:
         issues = (
             f"{name if issue.field == 'body' else f'{name}.{issue.field}'} {issue.message}"

@@ -41,7 +41,7 @@ from versioning.models import AgentVersion, PromptBlock
 def counting_experiments() -> set[str]:
     """Return the ids of the experiments that count as evidence for an enabled gate."""
     gates = Gate.objects.filter(enabled=True).select_related("dataset")
-    groups = (experiments for gate in gates for experiments in Present(gate).counting().values())
+    groups = (experiments for gate in gates for experiments in CurrentEvidence(gate).counting().values())
     return {experiment.pk for experiments in groups for experiment in experiments}
 
 
@@ -53,7 +53,10 @@ def scorers_that_decide(experiment: Experiment) -> set[str]:
     gates = Gate.objects.filter(enabled=True, dataset=experiment.dataset_id).select_related("dataset")
     asking = [gate for gate in gates if gate.agent_id in {"", experiment.target_id}]
     return {
-        scorer_id for gate in asking if Present(gate).decides(experiment) for scorer_id in gate.scorer_ids
+        scorer_id
+        for gate in asking
+        if CurrentEvidence(gate).decides(experiment)
+        for scorer_id in gate.scorer_ids
     }
 
 
@@ -64,7 +67,7 @@ def uses_of_dataset(dataset_id: UUID) -> set[Use]:
     return {Use.FOLLOWED if version is None else Use.PINNED for version in versions}
 
 
-class Present:
+class CurrentEvidence:
     """The current requirements for evidence of a gate: read once for all agents.
 
     Gates that are checked together share a `memory` of their reads.
@@ -322,7 +325,7 @@ def judge_request(request: GateRequest) -> Iterator[Judgement]:
     if request.for_update:
         gates = gates.with_lock()
     memory: dict[Any, Any] = {}
-    present = {gate.pk: Present(gate, memory) for gate in gates}
+    present = {gate.pk: CurrentEvidence(gate, memory) for gate in gates}
     for agent in concerned:
         asking = [gate for gate in gates if gate.asks_about(agent)]
         if not asking:
@@ -354,7 +357,7 @@ def known_to(caller: Caller, judgement: Judgement) -> bool:
     return caller.covers(affected.id) and caller.may(Right.READ_DRAFTS, affected.workspace_id)
 
 
-def _judge(present: Present, affected: Affected) -> Judgement:
+def _judge(present: CurrentEvidence, affected: Affected) -> Judgement:
     gate, rules = present.gate, present.gate.rules
     if present.has_gone:
         return Judgement(gate=gate, affected=affected, state=GateState.SCORER_GONE)

@@ -43,7 +43,7 @@ class About(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class GivenFeedback:
     """The feedback, and whether it already existed."""
 
     feedback: Feedback
@@ -62,7 +62,7 @@ def give(
     comment: str = "",
     external_id: str | None = None,
     by: Who = APPLICATION,
-) -> Given:
+) -> GivenFeedback:
     """Give feedback on a version, by the run that served it or directly.
 
     By a run it is about the called agent, unless `about` names another resource of the run. Everyone who can
@@ -113,8 +113,8 @@ def give(
         may_read = existing.author_id == by.user_id or by.may(Right.READ_DRAFTS, existing.workspace_id)
         is_readable = may_read and by.covers(existing.resource_id)
         row.pk, row.created_at = existing.pk, existing.created_at
-        return Given(feedback=existing if is_readable else row, is_new=False)
-    return Given(feedback=row, is_new=True)
+        return GivenFeedback(feedback=existing if is_readable else row, is_new=False)
+    return GivenFeedback(feedback=row, is_new=True)
 
 
 def list_readable(

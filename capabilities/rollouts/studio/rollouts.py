@@ -118,7 +118,7 @@ def count_arms(rollout: Rollout, resource: VersionedResource, caller: Caller) ->
 
     Requires the right to read drafts. Days are counted in UTC.
     """
-    counter = _Counted(rollout, caller)
+    counter = _RolloutCounts(rollout, caller)
     rest = ALL - sum(arm.weight for arm in rollout.placed_arms)
     numbers = [counter.count(arm.name, arm.name, arm.version_id, arm.weight) for arm in rollout.placed_arms]
     live_id = rollout.live_version_id or resource.active_id or ""
@@ -200,7 +200,7 @@ def arms_in_words(arms: Iterable[Arm]) -> str:
     return ", ".join(f"{arm.name} {percentage(arm.weight)}" for arm in arms)
 
 
-class _Counted:
+class _RolloutCounts:
     """The counts and the feedback between the start and the end of a rollout."""
 
     def __init__(self, rollout: Rollout, caller: Caller) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from django.db.models import Max, Min, Model, QuerySet, Sum
 from django.utils import timezone
 
-from capabilities.rollouts.counting import Count, Counted, store
+from capabilities.rollouts.counting import Count, UsageKey, store
 from capabilities.rollouts.models import COSTS, LAST, SUMS, Rollout, Usage
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -56,7 +56,7 @@ def report(
     now = timezone.now()
     cost = _cost_reported(usage, resource, reported, sums)
     count = Count.of(by, now, cost=cost, **sums)
-    store({Counted(found_kind.slug, resource.pk, reported, arm, now.date()): count})
+    store({UsageKey(found_kind.slug, resource.pk, reported, arm, now.date()): count})
 
 
 def _cost_reported(

@@ -16,25 +16,25 @@ from versioning.editor.catalog.catalog import (
     suggestions_by_id,
 )
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
-from versioning.editor.catalog.filters import Filter, Wanted, list_filters
+from versioning.editor.catalog.filters import Filter, ListFilter, list_filters
 from versioning.editor.catalog.text_search import Hit, TextSearch
-from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
+from versioning.editor.catalog.waiting import Ownership, PendingItem, Waiting, changed_since_live
 
 __all__ = [
     "Catalog",
     "Entry",
     "Filter",
     "Hit",
+    "ListFilter",
     "LongList",
     "Origin",
     "Overview",
+    "Ownership",
+    "PendingItem",
     "ResourceState",
     "Suggestion",
     "TextSearch",
     "Waiting",
-    "Waits",
-    "Wanted",
-    "Whose",
     "changed_since_live",
     "list_filters",
     "overview",

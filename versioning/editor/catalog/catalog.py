@@ -21,7 +21,7 @@ from versioning.domain.overrides import CodeAgent, merged_config
 from versioning.domain.uuids import is_uuid
 from versioning.editor.catalog.criteria import Unstored, Viewer, name_condition
 from versioning.editor.catalog.entries import Entry, ResourceState, entry_of_code, make_entry, reads_drafts
-from versioning.editor.catalog.filters import Wanted
+from versioning.editor.catalog.filters import ListFilter
 from versioning.editor.collection import Collection
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
@@ -71,14 +71,16 @@ class Catalog:
             *(f"{pointer}_version__{text}" for pointer in ("active", "latest") for text in _TEXTS)
         )
 
-    def search(self, list_filter: Wanted, *, order: str, cache: AnswerCache | None = None) -> Found:
+    def search(
+        self, list_filter: ListFilter, *, order: str, cache: AnswerCache | None = None
+    ) -> MatchingEntries:
         """Return the entries that match the filter; `order` is a column of the rows, or `NAME`.
 
         Code-defined agents come first: there are few, and they have no row to sort by. With a `cache`, rows
         are searched, counted and sorted again only after a resource of the kind has changed, if the filter
         depends on nothing else.
         """
-        return Found(self, list_filter, order, cache)
+        return MatchingEntries(self, list_filter, order, cache)
 
     @property
     def cache_key(self) -> tuple[Hashable, ...]:
@@ -139,7 +141,7 @@ class Catalog:
             return self.rows
         return self.rows.filter(~Q(pk__in=self.collection.code.agents, workspace_id=self.home))
 
-    def defined_in_code(self, list_filter: Wanted) -> list[Entry]:
+    def defined_in_code(self, list_filter: ListFilter) -> list[Entry]:
         """Return the code-defined agents that match the filter, each with its override, by id."""
         return [hit.entry for hit in self.unstored_agents if list_filter.matches(hit, self.viewer)]
 
@@ -166,11 +168,11 @@ class Catalog:
         ]
 
 
-class Found(Sequence[Entry]):
+class MatchingEntries(Sequence[Entry]):
     """The entries that match a filter; can be sliced like a list."""
 
     def __init__(
-        self, catalog: Catalog, list_filter: Wanted, order: str, cache: AnswerCache | None = None
+        self, catalog: Catalog, list_filter: ListFilter, order: str, cache: AnswerCache | None = None
     ) -> None:
         self._catalog = catalog
         self._in_code = catalog.defined_in_code(list_filter)
@@ -302,7 +304,7 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     authors: list[str] = cache.get_or_make(
         ("authors", *catalog.cache_key), (kind.slug, None), lambda: _authors(catalog)
     )
-    unstored = catalog.defined_in_code(Wanted())
+    unstored = catalog.defined_in_code(ListFilter())
     names = (entry.version.author_name for entry in unstored if entry.version is not None)
     return Overview(
         workspaces=Counter(workspaces) + Counter(entry.workspace_id for entry in unstored),

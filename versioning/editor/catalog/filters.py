@@ -61,7 +61,7 @@ class Filter:
         return self.parse(text) if self.words is None else self.words[text]
 
 
-class Wanted(dict[str, Any]):
+class ListFilter(dict[str, Any]):
     """The filters of a studio list: values by field; an empty value does not filter."""
 
     def narrow(self, resources: VersionedQuerySet[Any], viewer: Viewer) -> QuerySet[Any]:

@@ -22,7 +22,7 @@ _MAX_VERSIONS: Final = 2000
 """How many versions are read to find the changed fields."""
 
 
-class Whose(StrEnum):
+class Ownership(StrEnum):
     """Who saved the newest version."""
 
     ALL = "all"
@@ -31,7 +31,7 @@ class Whose(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waits:
+class PendingItem:
     """A resource with a draft waiting to be published, as a list shows it."""
 
     catalog: Catalog
@@ -39,7 +39,7 @@ class Waits:
     entry: Entry
 
 
-class Waiting(Sequence[Waits]):
+class Waiting(Sequence[PendingItem]):
     """The drafts waiting in workspaces where the caller may save, newest first; can be sliced like a list.
 
     `catalogs` are one caller's catalogs, one for each kind. With a `cache`, the rows are counted and sorted
@@ -47,7 +47,7 @@ class Waiting(Sequence[Waits]):
     """
 
     def __init__(
-        self, catalogs: Sequence[Catalog], whose: Whose = Whose.ALL, cache: AnswerCache | None = None
+        self, catalogs: Sequence[Catalog], whose: Ownership = Ownership.ALL, cache: AnswerCache | None = None
     ) -> None:
         self._cache = cache
         self._catalogs = catalogs
@@ -61,12 +61,12 @@ class Waiting(Sequence[Waits]):
         ]
 
     @cached_property
-    def counts(self) -> dict[Whose, int]:
+    def counts(self) -> dict[Ownership, int]:
         """Return the number of pending drafts by author group, in one query for each kind."""
         counts = self._get_or_make(("counts",), self._count_by_kind)
-        mine = sum(own for _, own in counts) + len(self._find_unstored(Whose.MINE))
+        mine = sum(own for _, own in counts) + len(self._find_unstored(Ownership.MINE))
         everything = sum(count for count, _ in counts) + len(self._unstored)
-        return {Whose.ALL: everything, Whose.MINE: mine, Whose.OTHERS: everything - mine}
+        return {Ownership.ALL: everything, Ownership.MINE: mine, Ownership.OTHERS: everything - mine}
 
     def __len__(self) -> int:
         return self.counts[self._whose]
@@ -75,7 +75,7 @@ class Waiting(Sequence[Waits]):
         """Return the waiting drafts of a slice, in one query plus one for each kind in it."""
         keys = self.keys(part.start or 0, part.stop)
         items = {
-            (catalog.collection.kind.slug, resource.pk): Waits(
+            (catalog.collection.kind.slug, resource.pk): PendingItem(
                 catalog=catalog, resource=resource, entry=entry
             )
             for catalog in self._catalogs
@@ -124,20 +124,20 @@ class Waiting(Sequence[Waits]):
     def _places(self) -> QuerySet[Any, Any]:
         mine = Q(latest_version__author_id=self._caller.user_id)
         others = ~mine | Q(latest_version__author_id__isnull=True)
-        narrow = {Whose.ALL: Q(), Whose.MINE: mine, Whose.OTHERS: others}[self._whose]
+        narrow = {Ownership.ALL: Q(), Ownership.MINE: mine, Ownership.OTHERS: others}[self._whose]
         first, *more = (
             self._rows(catalog).filter(narrow).values_list(Value(place), "pk", "updated_at")
             for place, catalog in enumerate(self._catalogs)
         )
         return first.union(*more, all=True).order_by("-updated_at", "pk")
 
-    def _find_unstored(self, whose: Whose) -> list[tuple[int, Any]]:
+    def _find_unstored(self, whose: Ownership) -> list[tuple[int, Any]]:
         def is_own(draft: Any) -> bool:
             return draft.latest.author_name is not None and draft.latest.author_name == self._caller.username
 
-        if whose is Whose.ALL:
+        if whose is Ownership.ALL:
             return self._unstored
-        return [draft for draft in self._unstored if is_own(draft[1]) is (whose is Whose.MINE)]
+        return [draft for draft in self._unstored if is_own(draft[1]) is (whose is Ownership.MINE)]
 
 
 def changed_since_live(catalog: Catalog, resources: Sequence[VersionedResource]) -> dict[str, list[str]]:
