@@ -22,7 +22,7 @@ from django.conf import settings
 from django.db import Error, close_old_connections
 
 from versioning.api import cached_answers
-from versioning.api.cached_answers import RequestIdentity, CachedResponse, CacheEntry
+from versioning.api.cached_answers import CachedResponse, CacheEntry, RequestIdentity
 from versioning.api.request_log import TRACE_HEADERS, RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
 from versioning.domain import telemetry
