@@ -99,7 +99,7 @@ WRONG: list[tuple[Any, ...]] = [
     ({"type": "equals", "scoreRange": {"min": 2}}, ["scoreRange.max"]),
     ({"type": "equals", "passIf": {"min": 1, "max": 0}}, ["passIf.max"]),
     ({"type": "equals", "tie": -1}, ["tie"]),
-    ({"type": "equals", "defaultSampling": {"type": "ratio", "rate": 2}}, ["defaultSampling.ratio.rate"]),
+    ({"type": "equals", "defaultSampling": {"type": "ratio", "rate": 2}}, ["defaultSampling.rate"]),
     ({"type": "equals", "id": "a/try"}, ["id"]),
     ({"type": "equals", "instructions": 1, "content": "x"}, ["content", "instructions"]),
 ]
