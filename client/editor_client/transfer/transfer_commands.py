@@ -7,10 +7,12 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from editor_client.errors import ValidationFailed
+from editor_client.errors import EditorError
 from editor_client.manage.datasets import DatasetFilters, FileFormat
 from editor_client.manage.shapes import DatasetRecord, NewDataset
 from editor_client.shared import canonical, ids, tables
@@ -217,11 +219,16 @@ def _push(client: Client, given: argparse.Namespace) -> int:
     form = given.file_format or SUFFIXES.get(given.file.suffix.lower(), "jsonl")
     try:
         done = client.get_dataset(dataset_id).import_file(content, form, dry_run=given.dry_run)
-    except ValidationFailed as error:
-        failed = error.details.get("failed")
-        if not failed:
+    except EditorError as error:
+        # Without an answer, or with one of a broken server, the items may be stored.
+        if found is None and error.status is not None and error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            with suppress(EditorError):
+                client.get_dataset(dataset_id).delete()
+        if error.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}:
             raise
-        return _report(failed)
+        if failed := error.details.get("failed"):
+            return _report(failed)
+        raise CommandError(UNDONE, f"{given.file}: {error}") from None
     would = " would be" if given.dry_run else ""
     counts = f"{done.created}{would} created, {done.unchanged} unchanged"
     sys.stdout.write(f"{counts}; version {done.version} of {given.name!r}\n")
