@@ -46,4 +46,6 @@ def collect(source: str, path: str) -> Collection:
     for file, line, what in documents.repairs:
         message = f"{what[0].upper()}{what[1:]} cannot be stored; U+FFFD stands in its place."
         collection.lose("unstorable", file, message, line)
+    for file in documents.skipped:
+        collection.lose("symbolic_link", file, "It is left out: it is a symbolic link.")
     return collection
