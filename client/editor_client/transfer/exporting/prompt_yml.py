@@ -22,8 +22,7 @@ def write(agent: Published, reader: Reader) -> str:
         value["description"] = agent.description
     if agent.model:
         value["model"] = f"{agent.model['provider']}/{agent.model['name']}"
-        if more := sorted(set(agent.model) - {"provider", "name"}):
-            reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
+        reader.lose_of_model(agent)
     parameters = {_SETTINGS[name]: setting for name, setting in agent.settings.items() if name in _SETTINGS}
     if parameters:
         value["modelParameters"] = parameters

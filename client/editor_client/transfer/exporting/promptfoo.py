@@ -202,6 +202,7 @@ def _plain_name(text: str, instead: str, reader: Reader) -> str:
 def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | None:
     """Return the model as a provider; None, with a note, if promptfoo has no equivalent."""
     model = agent.model
+    reader.lose_of_model(agent)
     reason = ""
     if not model:
         reason = "It has no model: add a provider."
@@ -221,8 +222,6 @@ def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | 
         del config[name]
     if config:
         found["config"] = config
-    if more := sorted(set(model) - {"provider", "name"}):
-        reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
     return found
 
 
