@@ -110,6 +110,46 @@ def test_settings_of_the_model_are_exported_and_other_fields_named(desk: Desk, f
     ]
 
 
+@pytest.mark.parametrize(
+    ("form", "named"),
+    [
+        (
+            "prompt-yml",
+            {
+                "left_out: bot: Left out: tags.",
+                "item: bot: Left out of items: metadata, expectedTrajectory, toolMocks.",
+                "item: bot: Left out of the context of items, where they mean something else: expected.",
+            },
+        ),
+        (
+            "promptfoo",
+            {
+                "left_out: bot: Left out: tags.",
+                "item: bot: Left out of items: expectedTrajectory, toolMocks.",
+                "item: bot, item one: Its ground truth is left out: no assertion compares with it.",
+            },
+        ),
+    ],
+)
+def test_members_of_items_that_a_format_does_not_have_are_named(
+    desk: Desk, form: str, named: set[str]
+) -> None:
+    make(desk, metadata={"tags": ["help"]})
+    target = {"target_type": "agent", "target_ids": ["bot"], "workspace_id": "acme"}
+    dataset = desk.client.create_dataset(name="Questions", **target)
+    desk.client.get_dataset(dataset.id).add_item(
+        "Hi",
+        external_id="one",
+        ground_truth="Hello",
+        metadata={"topic": "greeting"},
+        request_context={"expected": "x"},
+        expected_trajectory={"steps": [{"name": "search"}]},
+        tool_mocks=[{"toolName": "search", "args": {}, "output": "found"}],
+    )
+    assert desk.does("export", form, "bot") == DONE
+    assert set(desk.err.splitlines()) == named
+
+
 def test_settings_without_a_model_are_named(desk: Desk) -> None:
     settings = {"modelSettings": {"temperature": 0.5}}
     make(desk, "own", model={"provider": "custom", "name": "x"}, default_options=settings)

@@ -149,6 +149,11 @@ class Reader:
         if more := sorted(set(agent.model or ()) - {"provider", "name"}):
             self.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
 
+    def lose_of_item(self, item: ItemRecord, where: str, *names: str) -> None:
+        """Note which of these members of an item are left out."""
+        if left := [name for name in names if item.raw.get(name)]:
+            self.lose("item", where, f"Left out of items: {', '.join(left)}.")
+
     def lose(self, code: str, where: str, message: str) -> None:
         """Note a loss."""
         self.losses.lose(code, where, message)
