@@ -69,6 +69,9 @@ class EvaluationConfig(EditorApp):
             "capabilities.evaluation.datasets.verbs.datasets_naming",
             "capabilities.evaluation.gates.verbs.gates_naming",
         ),
+        "versioning.editor.deleting.register_users": (
+            "capabilities.evaluation.scoring.verbs.dependents_of_scorer"
+        ),
     }
     verbs = {
         "datasets": "capabilities.evaluation.datasets.verbs.Datasets",

@@ -12,14 +12,14 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from studio import additions
 from studio.pages import ActionPage
-from studio.publishing.views import DependentsPage, Obstacle
+from studio.publishing.views import MAX_SHOWN, DependentsPage, Obstacle
 from studio.translation import title_of, translate
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, EditConflict, Forbidden, Invalid, NotFound, VersioningError
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.deleting import discardable
+from versioning.editor.deleting import discardable, other_dependents
 from versioning.editor.gate import TakeDownRequest
 from versioning.models import VersionedResource, Visibility
 
@@ -90,7 +90,12 @@ class ConfirmPage(ActionPage, DependentsPage):
             "obstacle": None if refusal is None else Obstacle.of(refusal),
             "way_out": refusal and additions.find_way_out(self.kind, self.resource_id, refusal),
             "dependents": self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
+            "other_dependents": self._other_dependents() if self.shows_dependents else "",
         }
+
+    def _other_dependents(self) -> str:
+        names = [name for _id, name, _kind in other_dependents(self.record, self.caller)]
+        return ", ".join(names[:MAX_SHOWN] + ["…"] * (len(names) > MAX_SHOWN))
 
 
 class UnpublishPage(ConfirmPage):

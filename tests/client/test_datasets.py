@@ -81,10 +81,34 @@ def test_files_are_pushed_and_pulled(
     table = tmp_path / "items.tsv"
     table.write_bytes("input\tgroundTruth\nGröße?\t3.10\n".encode("cp1252"))
     code, _, err = editor("push", new_id, str(table))
-    assert code != 0 and "is not valid UTF-8 in line 2" in err
+    assert code == 1 and "is not valid UTF-8 in line 2" in err
     assert editor("push", new_id, str(table), "--encoding", "nonsense")[0] == 1
     assert editor("push", new_id, str(table), "--encoding", "windows-1252")[1].startswith("1 created")
     assert '"groundTruth":"3.10"' in editor("pull", new_id)[1]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"input": 1}\n{"groundTruth": 1}\n',
+        b"{",
+        '{"input": "Größe"}'.encode("latin-1"),
+        b'{"input": "%s"}' % (b"x" * 300_000),
+    ],
+    ids=["row", "no JSON", "encoding", "size"],
+)
+def test_a_refused_file_leaves_no_dataset(
+    live_service: Service, client: Any, new_id: str, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(content)
+    server = ["--url", live_service.url, "--api-key", live_service.key]
+    push = [*server, "datasets", "push", new_id, str(path), "--workspace", "default"]
+    assert main(push) == 1
+    assert new_id not in {dataset.name for dataset in client.iter_datasets()}
+    kept = client.create_dataset(name=new_id, workspace_id="default")
+    assert main(push) == 1
+    assert client.get_dataset(kept.id).details().version == 0
 
 
 def test_a_scorer_is_tried(client: Any, new_id: str) -> None:

@@ -60,6 +60,11 @@ def test_every_call_is_one_version_and_old_versions_stay(alice: Api) -> None:
     assert inputs(alice, dataset, version=3) == ["uno", "two", "three"]
     assert inputs(alice, dataset, version=0) == []
     assert alice.get(f"{dataset}/items", version="two").fields == ["version"]
+    newest = alice.get(dataset).body["version"]
+    assert inputs(alice, dataset, version=newest) == inputs(alice, dataset)
+    for path in ("items", "export"):
+        missing = alice.get(f"{dataset}/{path}", version=newest + 1)
+        assert (missing.status, missing.code) == (404, "not_found")
     history = alice.get(f"{item}/history").body["history"]
     assert [(one["datasetVersion"], one["validTo"], one["input"]) for one in history] == [
         (5, None, "uno"),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.conftest import Cast
 from tests.schedules.conftest import ahead
 from tests.support.api import AGENTS, SCORERS, Api
 from tests.support.datasets import make_dataset
 from tests.support.scorers import make_scorer
+from tests.support.studio import Visitor
 
 ROLES = ("alice", "paula", "edgar", "vera", "charlie")
 
@@ -99,7 +102,7 @@ WRONG: list[tuple[Any, ...]] = [
     ({"type": "equals", "scoreRange": {"min": 2}}, ["scoreRange.max"]),
     ({"type": "equals", "passIf": {"min": 1, "max": 0}}, ["passIf.max"]),
     ({"type": "equals", "tie": -1}, ["tie"]),
-    ({"type": "equals", "defaultSampling": {"type": "ratio", "rate": 2}}, ["defaultSampling.ratio.rate"]),
+    ({"type": "equals", "defaultSampling": {"type": "ratio", "rate": 2}}, ["defaultSampling.rate"]),
     ({"type": "equals", "id": "a/try"}, ["id"]),
     ({"type": "equals", "instructions": 1, "content": "x"}, ["content", "instructions"]),
 ]
@@ -160,6 +163,28 @@ def test_datasets_that_score_with_it_are_among_its_dependents(alice: Api, cast: 
     assert cast.vera.get(path).body["dependents"] == []
     alice.patch(dataset, {"scorerIds": None})
     assert alice.get(path).body["dependents"] == []
+
+
+@pytest.mark.parametrize("kind", ["dataset", "gate"])
+def test_a_scorer_that_a_dataset_or_a_gate_names_is_in_use(alice: Api, kind: str) -> None:
+    make_scorer(alice, autoPublish=True)
+    AGENTS.make(alice, "writer", autoPublish=True)
+    dataset = make_dataset(alice, **({"scorerIds": ["exact"]} if kind == "dataset" else {}))
+    if kind == "gate":
+        body = {
+            "resource": {"kind": "agent", "id": "writer"},
+            "datasetId": dataset.removeprefix("/datasets/"),
+            "scorerIds": ["exact"],
+            "rules": [{"rule": "notWorse"}],
+        }
+        assert alice.post("/gates", body).status == 201
+    [dependent] = alice.get(SCORERS.url("exact", "dependents")).body["dependents"]
+    refused = alice.request("DELETE", SCORERS.url("exact"), query={"ifUnused": "true"})
+    assert (refused.status, refused.code) == (409, "in_use")
+    assert refused.body["dependents"] == [dependent] and dependent["kind"] == kind
+    page = Visitor("alice").get("/studio/evaluation/scorer/exact/delete/")
+    assert f"In use by {dependent['name']}." in page.words
+    assert alice.request("DELETE", SCORERS.url("exact")).status == 200
 
 
 def test_a_viewer_may_read_a_published_scorer_and_not_try_it(cast: Cast, alice: Api) -> None:

@@ -84,6 +84,72 @@ def test_langfuse_with_the_block_as_a_text_of_its_own(desk: Desk, agent: None) -
     assert losses(plan) == set() and len(plan["resources"]) == 2
 
 
+@pytest.mark.parametrize("form", ["prompt-yml", "langfuse", "promptfoo"])
+def test_settings_of_the_model_are_exported_and_other_fields_named(desk: Desk, form: str) -> None:
+    model = {**MODEL, "temperature": 0.5, "topP": 0.9, "maxCompletionTokens": 8, "region": "eu"}
+    make(
+        desk,
+        model=model,
+        default_options={"maxSteps": 3, "toolChoice": "auto", "modelSettings": {"topP": 0.1}},
+        memory={"lastMessages": 5},
+        browser={"headless": True},
+        request_context_schema={"type": "object"},
+    )
+    assert desk.does("export", form, "bot") == DONE
+    value = yaml.safe_load(desk.out)
+    if form == "prompt-yml":
+        assert value["modelParameters"] == {"temperature": 0.5, "topP": 0.1, "maxTokens": 8}
+    else:
+        config = value[0]["config"] if form == "langfuse" else value["providers"][0]["config"]
+        named = _named(MODEL) if form == "langfuse" else {}
+        assert config == {**named, "temperature": 0.5, "top_p": 0.1, "max_tokens": 8}
+    fields = "memory, browser, requestContextSchema, defaultOptions.maxSteps, defaultOptions.toolChoice"
+    assert desk.err.splitlines() == [
+        f"left_out: bot: Left out: {fields}.",
+        "model: bot: Left out of the model: region.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "named"),
+    [
+        (
+            "prompt-yml",
+            {
+                "left_out: bot: Left out: tags.",
+                "item: bot: Left out of items: metadata, expectedTrajectory, toolMocks.",
+                "item: bot: Left out of the context of items, where they mean something else: expected.",
+            },
+        ),
+        (
+            "promptfoo",
+            {
+                "left_out: bot: Left out: tags.",
+                "item: bot: Left out of items: expectedTrajectory, toolMocks.",
+                "item: bot, item one: Its ground truth is left out: no assertion compares with it.",
+            },
+        ),
+    ],
+)
+def test_members_of_items_that_a_format_does_not_have_are_named(
+    desk: Desk, form: str, named: set[str]
+) -> None:
+    make(desk, metadata={"tags": ["help"]})
+    target = {"target_type": "agent", "target_ids": ["bot"], "workspace_id": "acme"}
+    dataset = desk.client.create_dataset(name="Questions", **target)
+    desk.client.get_dataset(dataset.id).add_item(
+        "Hi",
+        external_id="one",
+        ground_truth="Hello",
+        metadata={"topic": "greeting"},
+        request_context={"expected": "x"},
+        expected_trajectory={"steps": [{"name": "search"}]},
+        tool_mocks=[{"toolName": "search", "args": {}, "output": "found"}],
+    )
+    assert desk.does("export", form, "bot") == DONE
+    assert set(desk.err.splitlines()) == named
+
+
 def test_settings_without_a_model_are_named(desk: Desk) -> None:
     settings = {"modelSettings": {"temperature": 0.5}}
     make(desk, "own", model={"provider": "custom", "name": "x"}, default_options=settings)

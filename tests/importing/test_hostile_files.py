@@ -189,6 +189,10 @@ def test_a_folder_is_read_without_its_links(tmp_path: Path) -> None:
     found = read("prompt-yml", inside)
     assert isinstance(found, Collection)
     assert [one.id for one in found.resources] == ["own"]
+    assert [(one.code, one.where) for one in found.losses] == [
+        ("symbolic_link", "link.prompt.yml"),
+        ("symbolic_link", "linked"),
+    ]
 
 
 HOSTILE_NAMES = [

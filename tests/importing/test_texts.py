@@ -133,6 +133,28 @@ def test_dotprompt_with_a_partial(desk: Desk) -> None:
     assert set(desk.imports("dotprompt", desk.folder)["resources"][0]["action"]) == set("unchanged")
 
 
+def test_partials_that_become_no_prompt_block_are_named(desk: Desk) -> None:
+    desk.write("main.prompt", "Be kind. {{>tone}} {{>nested}} {{>other}}\n")
+    desk.write("_tone.prompt", "Be brief.\n")
+    desk.write("_nested.prompt", "{{>tone}}\n")
+    desk.write("_unused.prompt", "Be loud.\n")
+    desk.write("sub/_other.prompt", "Be late.\n")
+    plan = desk.plan("dotprompt", desk.folder)
+    assert set(actions(plan)) == {"agent main", "promptBlock tone"}
+    partials = [one["where"] for one in plan["losses"] if one["code"] == "partial"]
+    assert partials == ["_nested.prompt", "_unused.prompt", "sub/_other.prompt"]
+    alone = desk.plan("dotprompt", desk.folder / "_unused.prompt")
+    assert "partial" not in losses(alone) and len(alone["resources"]) == 1
+
+
+def test_an_eval_of_which_nothing_is_imported_is_named(desk: Desk) -> None:
+    dump = {"id": "eval_1", "name": "Sums", "testing_criteria": [{"name": "untyped"}]}
+    plan = desk.plan("openai-evals", desk.write("sums.json", dump))
+    assert (plan["resources"], plan["datasets"]) == ([], [])
+    [loss] = [one for one in plan["losses"] if one["code"] == "left_out"]
+    assert loss["where"] == "Sums" and "evalId" in loss["message"]
+
+
 def test_a_dump_of_an_eval(desk: Desk) -> None:
     rows = [
         {"item": {"q": "1+1", "a": "2"}},
@@ -176,6 +198,7 @@ def test_a_dump_of_an_eval(desk: Desk) -> None:
     [dataset] = plan["datasets"]
     assert (len(dataset["items"]), len(dataset["settings"]["scorerIds"])) == (2, 4)
     item = dataset["items"][0]
+    assert dataset["metadata"]["import"]["evalId"] == "eval_1"
     tried = desk.client.get_stored_scorer("sums/scorers/exact").try_out(item["input"], "2")
     assert tried.passed is True
 

@@ -89,7 +89,11 @@ SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
 FORM = OpenApiParameter("form", {"type": "string"}, enum=["parts"], exclude=True)
 """The former address of an agent's parts; OpenAPI documents only one shape for an operation."""
-IF_UNUSED = query("ifUnused", "`true` refuses while a published agent refers to it.", enum=["true", "false"])
+IF_UNUSED = query(
+    "ifUnused",
+    "`true` refuses while a published agent, or another dependent, refers to it.",
+    enum=["true", "false"],
+)
 DEPENDENTS_STATUS = query(
     "status",
     "References of published agents (the default), or of the latest drafts.",

@@ -7,9 +7,9 @@ them. Pure pydantic, used to validate only: the caller's value is stored unchang
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import islice
+from itertools import chain, groupby
 from typing import Annotated, Any, Literal
 
 from editor_client.shared import canonical, ids
@@ -244,8 +244,9 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
     try:
         shape.model_validate(value)
     except ValidationError as error:
-        issues = [_issue(problem) for problem in islice(error.errors(include_url=False), MAX_ISSUES)]
-        raise Invalid(issues, more=error.error_count() - len(issues)) from None
+        listed = error.errors(include_url=False)[:MAX_ISSUES]
+        issues = _make_issues([_locate(problem, value) for problem in listed])
+        raise Invalid(issues, more=error.error_count() - len(listed)) from None
 
 
 def make_excerpt(config: Config, text_field: str | None = None) -> str:
@@ -267,20 +268,107 @@ def make_excerpt(config: Config, text_field: str | None = None) -> str:
     return clip(line, EXCERPT_LENGTH).rstrip()
 
 
-def _issue(error: ErrorDetails) -> Issue:
+@dataclass(frozen=True)
+class _Problem:
+    """A problem of pydantic's, and its place in the caller's input."""
+
+    error: ErrorDetails
+    path: tuple[str, ...]
+    branches: tuple[tuple[int, str], ...]
+    """The branches of unions that pydantic tried: the length of `path` at the union, and pydantic's name."""
+
+
+def _locate(error: ErrorDetails, value: Any) -> _Problem:
     # pydantic reports a problem of a key as the key followed by "[key]"; a caller's own key may look like
     # that.
     about_key = len(error["loc"]) > 1 and error["loc"][-1] == "[key]" and error["loc"][-2] == error["input"]
     parts = error["loc"][:-1] if about_key else error["loc"]
-    path = [str(part) for part in parts if not str(part).startswith("\0")]
+
+    def follow(index: int, value: Any) -> list[int] | None:
+        """Return the indices of the parts that lead from `value` to the input of the error, if they do."""
+        if index == len(parts):
+            return [] if about_key or value is error["input"] else None
+        part = parts[index]
+
+        def enter() -> list[int] | None:
+            rest: list[int] | None = None
+            if isinstance(value, dict):
+                if part in value:
+                    rest = follow(index + 1, value[part])
+                elif error["type"] == "missing" and value is error["input"] and index == len(parts) - 1:
+                    rest = []
+            elif isinstance(value, list) and isinstance(part, int):
+                rest = follow(index + 1, value[part])
+            return None if rest is None else [index, *rest]
+
+        entered, skipped = enter(), follow(index + 1, value)
+        if entered is None or skipped is None:
+            return skipped if entered is None else entered
+        # The name of a branch can be the value of the discriminator, and the object have such a member.
+        is_branch = any(part == text for text in value.values() if isinstance(text, str))
+        return skipped if is_branch else entered
+
+    own = follow(0, value)
+    if own is None:
+        own = [index for index, part in enumerate(parts) if not str(part).startswith("\0")]
+    path: list[str] = []
+    branches: list[tuple[int, str]] = []
+    for index, part in enumerate(parts):
+        if index in own:
+            path.append(str(part))
+        elif not str(part).startswith("\0"):
+            branches.append((len(path), str(part)))
     if error["type"] == "block_type" and isinstance(error["input"], dict):
         path.append("type")
+    return _Problem(error, tuple(path), tuple(branches))
+
+
+def _make_issues(problems: Iterable[_Problem]) -> list[Issue]:
+    """Return one issue for each field; of a union, those of the branch that the value is closest to."""
+    issues: dict[str, Issue] = {}
+    for union, group in groupby(problems, _union_of):
+        for issue in map(_issue, group) if union is None else _union_issues(union, group):
+            issues.setdefault(issue.field, issue)
+    return list(issues.values())
+
+
+def _union_of(problem: _Problem) -> tuple[str, ...] | None:
+    return problem.path[: problem.branches[0][0]] if problem.branches else None
+
+
+def _union_issues(union: tuple[str, ...], problems: Iterable[_Problem]) -> list[Issue]:
+    by_branch: dict[str, list[_Problem]] = {}
+    for problem in problems:
+        inner = replace(problem, branches=problem.branches[1:])
+        by_branch.setdefault(problem.branches[0][1], []).append(inner)
+    # A branch of another type has one problem, which is the value itself.
+    entered = [branch for branch in by_branch.values() if any(one.path != union for one in branch)]
+    if entered:
+        closest: list[_Problem] = min(entered, key=len)
+        return _make_issues(closest)
+    errors = {one.error["type"]: one for one in chain(*by_branch.values())}
+    if errors.keys() - _WRONG_TYPE:
+        errors = {name: one for name, one in errors.items() if name not in _WRONG_TYPE}
+    elif "float_type" in errors:
+        errors.pop("int_type", None)
+    first, *more = map(_issue, errors.values())
+    message = first.message
+    for other in more:
+        message = Message("{problem}, or {other}", problem=message, other=other.message)
+    return [Issue(first.field, message)]
+
+
+def _issue(problem: _Problem) -> Issue:
+    error = problem.error
     values = error.get("ctx", {})
     if "expected" in values:  # pydantic lists values as "'a', 'b' or 'c'", which is English
         values = {**values, "expected": values["expected"].replace("' or '", "', '")}
-    message = _MESSAGES.get(error["type"])
+    is_long_text = error["type"] == "too_long" and isinstance(error["input"], str)
+    message = _MESSAGES.get("string_too_long" if is_long_text else error["type"])
     own = values.get("reason", error["msg"])
-    return Issue(".".join(path) or "body", own if message is None else Message(message.template, **values))
+    return Issue(
+        ".".join(problem.path) or "body", own if message is None else Message(message.template, **values)
+    )
 
 
 # The parameters of the templates are pydantic's.
@@ -294,13 +382,19 @@ _MESSAGES = {
     "less_than": Message("must be less than {lt}"),
     "less_than_equal": Message("must be at most {le}"),
     "literal_error": Message("must be one of: {expected}"),
+    "float_type": Message("must be a number"),
     "extra_forbidden": Message("is not a field that can be set here"),
     "list_type": Message("must be a list"),
     "missing": Message("is required"),
+    "model_attributes_type": Message("must be an object"),
     "model_type": Message("must be an object"),
+    "string_pattern_mismatch": Message("does not match the pattern {pattern!r}"),
     "string_too_long": Message("must have at most {max_length} characters"),
     "string_too_short": Message("must not be empty"),
     "string_type": Message("must be text"),
     "too_long": Message("must have at most {max_length} entries"),
     "too_short": Message("must not be empty"),
+    "union_tag_invalid": Message("{discriminator} must be one of: {expected_tags}"),
+    "union_tag_not_found": Message("{discriminator} is required"),
 }
+_WRONG_TYPE = frozenset(name for name in _MESSAGES if name.endswith("_type")) | {"literal_error"}

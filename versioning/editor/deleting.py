@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Final, TypeVar
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import InUse, Invalid, Message, NotFound
+from versioning.domain.registering import require_callable
 from versioning.domain.selectors import Status, VersionState
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor import gate
@@ -19,6 +20,20 @@ from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Version, VersionedResource, events
 
 R = TypeVar("R", bound=VersionedResource)
+Users = Callable[[VersionedResource, Caller], Iterable[tuple[str, str, str]]]
+"""Returns the (id, name, kind) of the rows of an application that refer to a resource and are readable."""
+_registered: Final[list[Users]] = []
+
+
+def register_users(users: Users) -> None:
+    """Register a function that returns dependents of a resource other than agents."""
+    require_callable(users, by="versioning.editor.deleting.register_users()")
+    _registered.append(users)
+
+
+def other_dependents(resource: VersionedResource, by: Caller) -> list[tuple[str, str, str]]:
+    """Return the (id, name, kind) of the dependents that are no agents and that the caller may read."""
+    return [dependent for users in _registered for dependent in users(resource, by)]
 
 
 @retry_on_conflict
@@ -33,14 +48,14 @@ def delete(
 ) -> None:
     """Delete a resource with its versions and labels; its id can be used again.
 
-    `options` are the options of the gate's checks. With `if_unused`, raises `InUse` if a published agent
-    refers to it. Also raises the errors of the checks.
+    `options` are the options of the gate's checks. With `if_unused`, raises `InUse` if a published agent, or
+    a row of an application, refers to it. Also raises the errors of the checks.
     """
     by, gate_options = caller_of(by), gate.only_options(options)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as change:
         resource = change.resource
         if if_unused:
-            _refuse_in_use(resources, resource_id, by)
+            _refuse_in_use(resources, resource, by)
         gate.check_take_down(TakeDownRequest(resource=resource, caller=by, options=gate_options))
         change.record("deleted", target=change.target_of_readers(), previous=resource.active_id)
         Favorite.objects.filter(kind=resources.kind.slug, resource_id=resource.pk).delete()
@@ -143,13 +158,17 @@ def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version
     return None
 
 
-def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> None:
-    users = dependents(resources, resource_id, status=Status.PUBLISHED, by=by)
-    everybody = dependents(resources, resource_id, status=Status.PUBLISHED, by=APPLICATION)
-    if everybody.ids:
-        names = ", ".join(name for _, name in users.readable) or Message("agents that you may not read")
+def _refuse_in_use(resources: Resources[R], resource: R, by: Caller) -> None:
+    users = dependents(resources, resource.id, status=Status.PUBLISHED, by=by)
+    everybody = dependents(resources, resource.id, status=Status.PUBLISHED, by=APPLICATION)
+    if everybody.ids or other_dependents(resource, APPLICATION):
+        named: list[dict[str, str]] = [{"id": agent_id, "name": name} for agent_id, name in users.readable]
+        others = other_dependents(resource, by)
+        named += [{"id": other_id, "name": name, "kind": kind} for other_id, name, kind in others]
+        names = ", ".join(dependent["name"] for dependent in named)
+        if not names:
+            hidden = Message("resources that you may not read")
+            names = Message("agents that you may not read") if everybody.ids else hidden
         raise InUse(
-            Message("In use by {names}.", names=names),
-            dependents=[{"id": agent_id, "name": name} for agent_id, name in users.readable],
-            hidden_count=users.hidden_count,
+            Message("In use by {names}.", names=names), dependents=named, hidden_count=users.hidden_count
         )

@@ -150,7 +150,10 @@ class ItemViewSet(EditorViewSet):
         """List the items, newest first."""
         query = request.query_params
         dataset = Datasets.find(id, by=self.caller)
-        items = Revision.objects.of_version(dataset, number_in(query, "version", None))
+        version = number_in(query, "version", None)
+        if version is not None and version > dataset.version:
+            raise NotFound
+        items = Revision.objects.of_version(dataset, version)
         if "search" in query:
             items = items.with_text(query["search"])
         page = ITEM_PAGING.read(query)

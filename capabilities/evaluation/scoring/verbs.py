@@ -18,6 +18,7 @@ from versioning.domain.registering import require_callable
 from versioning.domain.selectors import PUBLISHED
 from versioning.editor import Editor
 from versioning.editor.resources import Who, caller_of
+from versioning.models import VersionedResource
 from versioning.models.storage import give_back
 from versioning.verbs import Verbs
 
@@ -128,6 +129,12 @@ def register_naming(naming: Naming) -> None:
     """Register a function that returns the resources that name a scorer."""
     require_callable(naming, by="capabilities.evaluation.scoring.verbs.register_naming()")
     _registered.append(naming)
+
+
+def dependents_of_scorer(resource: VersionedResource, by: Caller) -> Iterator[Dependent]:
+    """Yield the resources that name a resource, besides agents, if it is a scorer."""
+    if resource.kind is SCORER:
+        yield from iter_dependents(resource.id, by)
 
 
 def iter_dependents(scorer_id: str, by: Caller) -> Iterator[Dependent]:

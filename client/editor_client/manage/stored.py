@@ -145,7 +145,7 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     def delete(self, *, if_unused: bool | None = None, base: Base = None) -> Call[Success]:
         """Delete the resource with its versions and labels.
 
-        With `if_unused`, raises `Conflict` if a published agent refers to it.
+        With `if_unused`, raises `Conflict` if a published agent, or another dependent, refers to it.
         """
         return self._change(
             "DELETE", reading(Success), query=query(if_unused=if_unused), base=base, removes=True

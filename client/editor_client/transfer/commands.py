@@ -20,7 +20,7 @@ DONE, UNDONE, USAGE, REFUSED = 0, 1, 2, 4
 CODES: Final = """\
 exit codes:
   0  it is done
-  1  rows of the file cannot be imported, so nothing is; or the name is not that of one dataset
+  1  the file or rows of it cannot be imported, so nothing is; or the name is not that of one dataset
   2  wrong usage, or a file that cannot be read or written
   4  the server has refused, or does not answer; or there is no such dataset
 """

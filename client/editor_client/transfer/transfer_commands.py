@@ -7,10 +7,12 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from editor_client.errors import ValidationFailed
+from editor_client.errors import EditorError
 from editor_client.manage.datasets import DatasetFilters, FileFormat
 from editor_client.manage.shapes import DatasetRecord, NewDataset
 from editor_client.shared import canonical, ids, tables
@@ -217,11 +219,16 @@ def _push(client: Client, args: argparse.Namespace) -> int:
     form = args.file_format or SUFFIXES.get(args.file.suffix.lower(), "jsonl")
     try:
         result = client.get_dataset(dataset_id).import_file(content, form, dry_run=args.dry_run)
-    except ValidationFailed as error:
-        failed = error.details.get("failed")
-        if not failed:
+    except EditorError as error:
+        # Without an answer, or with one of a broken server, the items may be stored.
+        if dataset is None and error.status is not None and error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            with suppress(EditorError):
+                client.get_dataset(dataset_id).delete()
+        if error.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}:
             raise
-        return _report(failed)
+        if failed := error.details.get("failed"):
+            return _report(failed)
+        raise CommandError(UNDONE, f"{args.file}: {error}") from None
     would = " would be" if args.dry_run else ""
     counts = f"{result.created}{would} created, {result.unchanged} unchanged"
     sys.stdout.write(f"{counts}; version {result.version} of {args.name!r}\n")

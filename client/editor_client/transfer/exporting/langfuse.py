@@ -77,6 +77,7 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
     config: dict[str, Any] = dict(agent.extra.get("config") or {})
     if agent.model:
         config |= {"provider": agent.model["provider"], "model": agent.model["name"]}
+        reader.lose_of_model(agent)
     config |= {SETTINGS.get(name, name): setting for name, setting in agent.settings.items()}
     if agent.description:
         reader.lose("left_out", agent.id, "Left out: description.")

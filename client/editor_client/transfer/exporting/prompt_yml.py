@@ -22,8 +22,7 @@ def write(agent: Published, reader: Reader) -> str:
         value["description"] = agent.description
     if agent.model:
         value["model"] = f"{agent.model['provider']}/{agent.model['name']}"
-        if more := sorted(set(agent.model) - {"provider", "name"}):
-            reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
+        reader.lose_of_model(agent)
     parameters = {_SETTINGS[name]: setting for name, setting in agent.settings.items() if name in _SETTINGS}
     if parameters:
         value["modelParameters"] = parameters
@@ -37,6 +36,8 @@ def write(agent: Published, reader: Reader) -> str:
     ]
     messages = with_question(systems, other_messages, INPUT)
     value["messages"] = messages
+    if agent.tags:
+        reader.lose("left_out", agent.id, "Left out: tags.")
     if rows := [row for case in agent.cases if (row := _row(case.item, reader, agent.id))]:
         value["testData"] = rows
     tests = (_evaluator(name, scorer, reader) for name, scorer in agent.scorers.items())
@@ -55,6 +56,12 @@ def _row(item: Any, reader: Reader, where: str) -> dict[str, Any]:
     if isinstance(item.input, dict) and "messages" in item.input:
         reader.lose("input", where, "An input of several messages is left out.")
         return {}
+    reader.lose_of_item(item, where, "metadata", "expectedTrajectory", "toolMocks")
+    if taken := sorted({"input", "expected"} & set(item.request_context or ())):
+        names = ", ".join(taken)
+        reader.lose(
+            "item", where, f"Left out of the context of items, where they mean something else: {names}."
+        )
     row["input"] = item.input
     if item.ground_truth is not None:
         row["expected"] = item.ground_truth

@@ -181,6 +181,8 @@ def nunjucks(text: Text, variables: Variables, reader: Reader, where: str) -> st
 def _messages(agent: Published, variables: Variables, reader: Reader) -> list[dict[str, str]]:
     if agent.description:
         reader.lose("left_out", agent.id, "Left out: description.")
+    if agent.tags:
+        reader.lose("left_out", agent.id, "Left out: tags.")
     systems = [nunjucks(text, variables, reader, agent.id) for text in agent.texts]
     other_messages = [
         (number, role, nunjucks(Text(content=content), variables, reader, agent.id))
@@ -202,6 +204,7 @@ def _plain_name(text: str, instead: str, reader: Reader) -> str:
 def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | None:
     """Return the model as a provider; None, with a note, if promptfoo has no equivalent."""
     model = agent.model
+    reader.lose_of_model(agent)
     reason = ""
     if not model:
         reason = "It has no model: add a provider."
@@ -221,8 +224,6 @@ def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | 
         del config[name]
     if config:
         entry["config"] = config
-    if more := sorted(set(model) - {"provider", "name"}):
-        reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
     return entry
 
 
@@ -256,6 +257,14 @@ def _test(case: Case, agent: Published, variables: Variables, reader: Reader) ->
     assertions = [_assertion(name, scorer, item, by_scorer, reader) for name, scorer in scorers]
     if asserts := [test for test in assertions if test is not None]:
         test["assert"] = asserts
+    reader.lose_of_item(item, agent.id, "expectedTrajectory", "toolMocks")
+    truth = item.ground_truth
+    told = escape(truth) if isinstance(truth, str) else truth
+    compared = [test.get("value") for test in asserts]
+    if truth is not None and not any(
+        told in (value if isinstance(value, list) else [value]) for value in compared
+    ):
+        reader.lose("item", where, "Its ground truth is left out: no assertion compares with it.")
     if metadata:
         test["metadata"] = metadata
     external_id = item.external_id

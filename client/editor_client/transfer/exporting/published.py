@@ -23,6 +23,14 @@ SETTINGS: Final = {
     "stopSequences": "stop",
 }
 """The settings of models that have other names elsewhere."""
+_MODEL_SETTINGS: Final = {
+    "temperature": "temperature",
+    "topP": "topP",
+    "frequencyPenalty": "frequencyPenalty",
+    "presencePenalty": "presencePenalty",
+    "maxCompletionTokens": "maxOutputTokens",
+}
+"""The settings that `model` can contain: their names in `modelSettings`."""
 _LEFT_OUT: Final = (
     "tools",
     "agents",
@@ -72,7 +80,9 @@ class Published:
     messages: Sequence[tuple[int, str, str]]
     """Number, role and text of the messages that were imported with it."""
     model: Mapping[str, Any] | None
+    """The model without settings."""
     settings: Mapping[str, Any]
+    """The settings of the model, wherever the agent has them, by their names in `modelSettings`."""
     extra: Mapping[str, Any]
     """The data that the import stored in the metadata."""
     tags: Sequence[str]
@@ -95,9 +105,17 @@ class Reader:
         """Return a published agent; raises `NotFound`."""
         parts = self.client.get_agent(agent_id).parts()
         config: Mapping[str, Any] = parts["config"]
-        if omitted := [name for name in _LEFT_OUT if config.get(name)]:
-            self.lose("left_out", agent_id, f"Left out: {', '.join(omitted)}.")
         options = self._first_variant(config.get("defaultOptions"), "defaultOptions", agent_id) or {}
+        model = self._first_variant(config.get("model"), "model", agent_id)
+        fields = {
+            **self._stored_config(agent_id),
+            **config,
+            "requestContextSchema": parts["requestContextSchema"],
+        }
+        left = [name for name in _LEFT_OUT if fields.get(name)]
+        left += [f"defaultOptions.{excerpt(name)}" for name in sorted(options) if name != "modelSettings"]
+        if left:
+            self.lose("left_out", agent_id, f"Left out: {', '.join(left)}.")
         metadata = parts["metadata"] or {}
         cases = [
             Case(item=item, scorer_ids=item.scorer_ids or dataset.scorer_ids or (), dataset=dataset)
@@ -117,14 +135,24 @@ class Reader:
             description=config.get("description"),
             texts=list(self._texts(agent_id, config["instructions"], parts)),
             messages=self._messages(agent_id),
-            model=self._first_variant(config.get("model"), "model", agent_id),
-            settings=options.get("modelSettings") or {},
+            model=model and {name: value for name, value in model.items() if name not in _MODEL_SETTINGS},
+            settings=_settings(model or {}, options.get("modelSettings") or {}),
             extra=metadata.get("import") or {},
             tags=metadata.get("tags") or [],
             cases=cases,
             scorers=scorers,
             own_scorer_ids=own,
         )
+
+    def lose_of_model(self, agent: Published) -> None:
+        """Note the members of the model that no format has."""
+        if more := sorted(set(agent.model or ()) - {"provider", "name"}):
+            self.lose("model", agent.id, f"Left out of the model: {', '.join(map(excerpt, more))}.")
+
+    def lose_of_item(self, item: ItemRecord, where: str, *names: str) -> None:
+        """Note which of these members of an item are left out."""
+        if left := [name for name in names if item.raw.get(name)]:
+            self.lose("item", where, f"Left out of items: {', '.join(left)}.")
 
     def lose(self, code: str, where: str, message: str) -> None:
         """Note a loss."""
@@ -165,6 +193,13 @@ class Reader:
         self.lose("variants", agent_id, f"Of the variants of {name} only the first is exported.")
         return value[0]["value"] if value else None
 
+    def _stored_config(self, agent_id: str) -> Mapping[str, Any]:
+        """Return the fields of the published version; none for an agent that only code defines."""
+        try:
+            return self.client.get_stored_agent(agent_id).details().config
+        except NotFound:
+            return {}
+
     def _scorer(self, scorer_id: str, agent_id: str) -> Mapping[str, Any] | None:
         try:
             record = self.client.get_stored_scorer(scorer_id).details()
@@ -174,6 +209,12 @@ class Reader:
             self.lose("scorer", agent_id, f"The scorer {excerpt(scorer_id)} is not published, and left out.")
             return None
         return record.config
+
+
+def _settings(model: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that a run uses: those of the model where the others have none."""
+    found = {ours: model[name] for name, ours in _MODEL_SETTINGS.items() if model.get(name) is not None}
+    return found | {name: value for name, value in settings.items() if value is not None or name not in found}
 
 
 def rewritten(text: Text, write: Callable[[str, str | None], str], plain: Callable[[str], str]) -> str:

@@ -144,6 +144,11 @@ class Collection:
             dataset = self.datasets[datasets]
             self.datasets[datasets] = replace(dataset, extra=self.fitting({**extra, **dataset.extra}, where))
             return
+        if len(self.resources) == resources:
+            members = ", ".join(map(excerpt, extra))
+            self.lose(
+                "left_out", where, f"Nothing is made of it, so metadata.import does not have {members}."
+            )
         kinds = {resource.kind for resource in self.resources[resources:]}
         for place in range(resources, len(self.resources)):
             resource = self.resources[place]

@@ -82,6 +82,8 @@ class Documents:
     path: Path
     repairs: dict[tuple[str, int, str], None] = field(default_factory=dict, repr=False)
     """The files and lines of replaced characters that JSON and the editor cannot represent, in order."""
+    skipped: dict[str, None] = field(default_factory=dict, repr=False)
+    """The symbolic links in the folder, which are not followed."""
     _read: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
@@ -102,8 +104,12 @@ class Documents:
         files: list[Path] = []
         for folder, folders, names in os.walk(self.path):
             folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
-            paths = (Path(folder, name) for name in names if name.endswith(tuple(endings)))
+            paths = [Path(folder, name) for name in sorted(names) if name.endswith(tuple(endings))]
             files += [path for path in paths if not path.is_symlink()]
+            links = [
+                path for path in (*paths, *(Path(folder, name) for name in folders)) if path.is_symlink()
+            ]
+            self.skipped |= dict.fromkeys(map(self.name, links))
             if len(files) > MAX_FILES:
                 raise Unreadable(f"{excerpt(self.path)} holds more than {MAX_FILES} files to import.")
         if not files:

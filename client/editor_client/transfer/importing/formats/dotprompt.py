@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from editor_client.transfer.importing.agents import (
@@ -38,9 +39,14 @@ def read(documents: Documents) -> Collection:
     """Return the prompts in a file, or in the files of a folder, with the partials that they name."""
     collection = Collection(SYSTEM)
     partials = _Partials(documents, collection)
-    for path in documents.files(ENDINGS):
+    paths = documents.files(ENDINGS)
+    for path in paths:
         if not path.name.startswith("_") or path == documents.path:
             _read_file(documents.text(path), documents.stem(path, ENDINGS), collection, partials)
+    for path in paths:
+        if path.name.startswith("_") and path not in {documents.path, *partials.used}:
+            lost = "It is left out: it is a partial, and no prompt in the folder uses it."
+            collection.lose("partial", documents.name(path), lost)
     return collection
 
 
@@ -95,6 +101,8 @@ class _Partials:
 
     documents: Documents
     collection: Collection
+    used: set[Path] = field(default_factory=set)
+    """The files that became prompt blocks."""
     _parts_by_name: dict[str, Part | None] = field(default_factory=dict)
 
     def expand(self, message: Message, where: str) -> Message:
@@ -120,15 +128,14 @@ class _Partials:
     def _read(self, name: str) -> Part | None:
         folder, _, last = name.rpartition("/")
         try:
-            text = self.documents.text(
-                self.documents.resolve_reference(f"{folder}/_{last}.prompt".lstrip("/"))
-            )
-            parts = split_head(text, name, with_comments=True)
+            path = self.documents.resolve_reference(f"{folder}/_{last}.prompt".lstrip("/"))
+            parts = split_head(self.documents.text(path), name, with_comments=True)
         except Unreadable:
             return None
         body = parts.body.strip("\n")
         if not body.strip() or _TAG.search(body) or _PARTIAL.search(body):
             return None
+        self.used.add(path)
         clean = remove_credentials(body, self.collection, name)
         translator = Translator.of(self.collection, "handlebars", [clean], where=name)
         block_id = self.collection.id_for(name, "promptBlock", is_path=True)

@@ -88,7 +88,8 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
     since = collection.mark()
     name = a_text(value.get("name")).strip() or a_text(value.get("id")).strip() or file
     about = Members(value, collection, name)
-    about.skip("id", "name", "object", "created_at")
+    eval_id = about.text("id")
+    about.skip("name", "object", "created_at")
     scorers = Scorers(collection, f"{name}/scorers")
     leftover: dict[str, Any] = {}
     scorer_ids = [_scorer(criterion, scorers, leftover) for criterion in about.objects("testing_criteria")]
@@ -122,7 +123,7 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
         if kept := {**nonempty(data_source=kept), **members.take_rest()}:
             lost_runs[str(number)] = kept
     _read_rows(list(rows.values()), name, collection, [text for text in scorer_ids if text], agents)
-    extra = {**nonempty(runs=lost_runs, testing_criteria=leftover), **about.take_rest()}
+    extra = {**nonempty(evalId=eval_id, runs=lost_runs, testing_criteria=leftover), **about.take_rest()}
     collection.attach(extra, since, name)
 
 

@@ -46,4 +46,6 @@ def collect(source: str, path: str) -> Collection:
     for file, line, problem in documents.repairs:
         message = f"{problem[0].upper()}{problem[1:]} cannot be stored; U+FFFD stands in its place."
         collection.lose("unstorable", file, message, line)
+    for file in documents.skipped:
+        collection.lose("symbolic_link", file, "It is left out: it is a symbolic link.")
     return collection
