@@ -28,7 +28,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
-from capabilities.rollouts.counting import Recorder
+from capabilities.rollouts.counting import RECORDER
 from tests.support import forking, machine
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.emptying import delete_rows
@@ -51,7 +51,7 @@ def pytest_configure() -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
     settings.WHITENOISE_AUTOREFRESH = True  # every client would look for all static files
     # A thread of its own would have a database of its own: tests call write().
-    Recorder.every = None
+    RECORDER.every = None
     UNWRITTEN.every = None
     settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
     settings.PASSWORD_HASHERS = forking.HASHERS
@@ -193,6 +193,8 @@ class Cast:
 def nothing_cached() -> Iterator[None]:
     """Every test begins with another database, which this process has not followed the log of."""
     log.forget()
+    RECORDER.forget()
+    UNWRITTEN.forget()
     yield
     log_position.close()
 

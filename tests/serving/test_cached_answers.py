@@ -91,7 +91,7 @@ def uncached(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
 
     def ask(api: Api, path: str, query: dict[str, Any], **headers: str) -> Answer:
         with override_settings(EDITOR_CACHE_BYTES=0), monkeypatch.context() as patched:
-            patched.setattr(keys, "_known", BoundedCache(0))
+            patched.setattr(keys, "_keys", BoundedCache(0))
             return api.request("GET", path, query=query, **headers)
 
     return ask

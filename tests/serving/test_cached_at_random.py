@@ -241,7 +241,7 @@ def test_a_cached_answer_equals_a_newly_computed_one_after_random_changes(
             answers = [seen(viewer.request("GET", path, query=query, **headers)) for _ in range(2)]
             with monkeypatch.context() as patched:
                 patched.setattr(cached_answers, "is_caching", lambda: False)
-                patched.setattr(keys, "_known", BoundedCache(0))
+                patched.setattr(keys, "_keys", BoundedCache(0))
                 expected = seen(viewer.request("GET", path, query=query, **headers))
             statuses.add(expected[0])
             assert answers == [expected] * 2, (path, query, trail)

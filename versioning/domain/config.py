@@ -284,29 +284,32 @@ def _locate(error: ErrorDetails, value: Any) -> _Problem:
     about_key = len(error["loc"]) > 1 and error["loc"][-1] == "[key]" and error["loc"][-2] == error["input"]
     parts = error["loc"][:-1] if about_key else error["loc"]
 
+    dead_ends: set[tuple[int, int]] = set()
+
     def follow(index: int, value: Any) -> list[int] | None:
         """Return the indices of the parts that lead from `value` to the input of the error, if they do."""
         if index == len(parts):
             return [] if about_key or value is error["input"] else None
-        part = parts[index]
-
-        def enter() -> list[int] | None:
-            rest: list[int] | None = None
-            if isinstance(value, dict):
-                if part in value:
-                    rest = follow(index + 1, value[part])
-                elif error["type"] == "missing" and value is error["input"] and index == len(parts) - 1:
-                    rest = []
-            elif isinstance(value, list) and isinstance(part, int):
-                rest = follow(index + 1, value[part])
-            return None if rest is None else [index, *rest]
-
-        entered, skipped = enter(), follow(index + 1, value)
-        if entered is None or skipped is None:
-            return skipped if entered is None else entered
+        if (index, id(value)) in dead_ends:
+            return None
+        part: Any = parts[index]
+        is_last = index == len(parts) - 1
+        if (isinstance(value, dict) and part in value) or (
+            isinstance(value, list) and part in range(len(value))
+        ):
+            inner = value[part]
+        elif isinstance(value, dict) and error["type"] == "missing" and is_last and value is error["input"]:
+            return [index]
+        else:
+            return follow(index + 1, value)
         # The name of a branch can be the value of the discriminator, and the object have such a member.
-        is_branch = any(part == text for text in value.values() if isinstance(text, str))
-        return skipped if is_branch else entered
+        is_branch = isinstance(value, dict) and any(part == text for text in value.values())
+        for enters in (False, True) if is_branch else (True, False):
+            rest = follow(index + 1, inner if enters else value)
+            if rest is not None:
+                return [index, *rest] if enters else rest
+        dead_ends.add((index, id(value)))
+        return None
 
     own = follow(0, value)
     if own is None:
