@@ -105,7 +105,12 @@ class Request(NamedTuple):
         return {} if text is None else read_context(text)
 
     def page(self, member: str, items: list[Json], size: int = 100) -> Answer:
+        for name in ("page", "perPage"):
+            if not self.query.get(name, "0").isdecimal():
+                raise Invalid.field(name, "must be a whole number from 0 on")
         page, per_page = int(self.query.pop("page", 0)), int(self.query.pop("perPage", size))
+        if per_page > 1000:
+            raise Invalid.field("perPage", "must not be larger than 1000")
         rows = items[page * per_page : (page + 1) * per_page]
         has_more = bool(rows) and (page + 1) * per_page < len(items)
         paging = {"total": len(items), "page": page, "perPage": per_page, "hasMore": has_more}

@@ -133,6 +133,8 @@ def lifecycle(say: Conversation) -> None:
 def conflicts_and_errors(say: Conversation) -> None:
     say("POST", "/stored/agents", {"id": "writer", "name": "Writer", "instructions": "one"})
     here = "/stored/agents/writer"
+    for paging in ("perPage=1001", "perPage=-1", "page=x"):
+        say("GET", f"/stored/agents?{paging}")
     base = say.etag(here)
     say("PATCH", here, {"instructions": "two"}, If_Match=base)
     for method, path, body in (
