@@ -69,7 +69,7 @@ class EvaluationConfig(EditorApp):
             "capabilities.evaluation.datasets.verbs.datasets_naming",
             "capabilities.evaluation.gates.verbs.gates_naming",
         ),
-        "versioning.editor.deleting.register_users": (
+        "versioning.editor.deleting.register_dependents": (
             "capabilities.evaluation.scoring.verbs.dependents_of_scorer"
         ),
     }

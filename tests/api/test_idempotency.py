@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -13,6 +15,9 @@ from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import ECHO
 from tests.support.datasets import add_item, make_dataset
 from tests.support.people import give_role, key_of
+from tests.support.remote import connected
+from tests.support.service import Service, running_service
+from versioning.api.idempotency import HEADER
 from versioning.models.idempotency import (
     ABANDONED_AFTER,
     LIFETIME,
@@ -277,3 +282,20 @@ def test_answers_that_wait_to_be_stored_take_bounded_memory(monkeypatch: pytest.
         for caller in ("quiet", "busy", "other", "fourth"):
             unwritten.remove(caller, key)
     assert not unwritten._ends and not unwritten._bytes
+
+
+@pytest.mark.processes
+def test_a_stream_is_kept_by_a_process_that_ends_at_once(tmp_path: Path) -> None:
+    def repeat(service: Service) -> tuple[str | None, str]:
+        headers = {"Authorization": f"Bearer {service.key}", "Content-Type": "application/json", HEADER: KEY}
+        request = Request(f"{service.url}/api/agents/writer/stream", b'{"messages": "Hello"}', headers)
+        with urlopen(request) as answer:
+            return answer.headers["Idempotent-Replayed"], answer.read().decode()
+
+    with running_service(tmp_path) as service:
+        with connected(service) as api:
+            AGENTS.make(api, model=ECHO, autoPublish=True)
+        _, text = repeat(service)
+        service.stop()
+        service.start()
+        assert repeat(service) == ("true", text)

@@ -98,6 +98,16 @@ def test_a_worker_asks_every_item_and_scores_the_answers(alice: Api) -> None:
     assert "experiment.started" in types and "experiment.finished" in types
 
 
+def test_an_input_that_is_no_text_reaches_the_agent_as_compact_json(alice: Api) -> None:
+    AGENTS.make(alice, model=ECHO)
+    dataset = make_dataset(alice)
+    add_item(alice, dataset, input={"b": [1.0, 1e-7], "a": "é"})
+    experiment = start(alice, dataset)
+    work()
+    [result] = results(alice, experiment)
+    assert result["output"].endswith('{"a":"é","b":[1,1e-7]}')
+
+
 def test_what_changes_meanwhile_changes_nothing(alice: Api) -> None:
     made = AGENTS.make(alice, model=ECHO)
     dataset = make_questions(alice)

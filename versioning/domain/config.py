@@ -345,13 +345,13 @@ def _union_issues(union: tuple[str, ...], problems: Iterable[_Problem]) -> list[
         inner = replace(problem, branches=problem.branches[1:])
         by_branch.setdefault(problem.branches[0][1], []).append(inner)
     # A branch of another type has one problem, which is the value itself.
-    entered = [branch for branch in by_branch.values() if any(one.path != union for one in branch)]
+    entered = [branch for branch in by_branch.values() if any(problem.path != union for problem in branch)]
     if entered:
         closest: list[_Problem] = min(entered, key=len)
         return _make_issues(closest)
-    errors = {one.error["type"]: one for one in chain(*by_branch.values())}
+    errors = {problem.error["type"]: problem for problem in chain(*by_branch.values())}
     if errors.keys() - _WRONG_TYPE:
-        errors = {name: one for name, one in errors.items() if name not in _WRONG_TYPE}
+        errors = {name: problem for name, problem in errors.items() if name not in _WRONG_TYPE}
     elif "float_type" in errors:
         errors.pop("int_type", None)
     first, *more = map(_issue, errors.values())

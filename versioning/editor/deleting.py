@@ -20,20 +20,20 @@ from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Version, VersionedResource, events
 
 R = TypeVar("R", bound=VersionedResource)
-Users = Callable[[VersionedResource, Caller], Iterable[tuple[str, str, str]]]
+DependentsOf = Callable[[VersionedResource, Caller], Iterable[tuple[str, str, str]]]
 """Returns the (id, name, kind) of the rows of an application that refer to a resource and are readable."""
-_registered: Final[list[Users]] = []
+_registered: Final[list[DependentsOf]] = []
 
 
-def register_users(users: Users) -> None:
+def register_dependents(dependents_of: DependentsOf) -> None:
     """Register a function that returns dependents of a resource other than agents."""
-    require_callable(users, by="versioning.editor.deleting.register_users()")
-    _registered.append(users)
+    require_callable(dependents_of, by="versioning.editor.deleting.register_dependents()")
+    _registered.append(dependents_of)
 
 
 def other_dependents(resource: VersionedResource, by: Caller) -> list[tuple[str, str, str]]:
     """Return the (id, name, kind) of the dependents that are no agents and that the caller may read."""
-    return [dependent for users in _registered for dependent in users(resource, by)]
+    return [dependent for dependents_of in _registered for dependent in dependents_of(resource, by)]
 
 
 @retry_on_conflict
@@ -159,16 +159,18 @@ def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version
 
 
 def _refuse_in_use(resources: Resources[R], resource: R, by: Caller) -> None:
-    users = dependents(resources, resource.id, status=Status.PUBLISHED, by=by)
-    everybody = dependents(resources, resource.id, status=Status.PUBLISHED, by=APPLICATION)
-    if everybody.ids or other_dependents(resource, APPLICATION):
-        named: list[dict[str, str]] = [{"id": agent_id, "name": name} for agent_id, name in users.readable]
+    agents = dependents(resources, resource.id, status=Status.PUBLISHED, by=by)
+    all_agents = dependents(resources, resource.id, status=Status.PUBLISHED, by=APPLICATION)
+    if all_agents.ids or other_dependents(resource, APPLICATION):
+        readable: list[dict[str, str]] = [
+            {"id": agent_id, "name": name} for agent_id, name in agents.readable
+        ]
         others = other_dependents(resource, by)
-        named += [{"id": other_id, "name": name, "kind": kind} for other_id, name, kind in others]
-        names = ", ".join(dependent["name"] for dependent in named)
+        readable += [{"id": other_id, "name": name, "kind": kind} for other_id, name, kind in others]
+        names = ", ".join(dependent["name"] for dependent in readable)
         if not names:
             hidden = Message("resources that you may not read")
-            names = Message("agents that you may not read") if everybody.ids else hidden
+            names = Message("agents that you may not read") if all_agents.ids else hidden
         raise InUse(
-            Message("In use by {names}.", names=names), dependents=named, hidden_count=users.hidden_count
+            Message("In use by {names}.", names=names), dependents=readable, hidden_count=agents.hidden_count
         )

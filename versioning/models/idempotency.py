@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections import Counter, defaultdict
+from multiprocessing.util import Finalize
 from typing import Any, Final, NamedTuple
 
 from django.db import DatabaseError, models, transaction
@@ -151,6 +152,7 @@ class Unwritten:
         self._bytes: Counter[str] = Counter()
         """By caller."""
         self._writer: threading.Thread | None = None
+        self._at_exit: Finalize | None = None
 
     def add(self, caller: str, key: str, digest: str, answer: StoredAnswer | None) -> None:
         """Keep the end of a request."""
@@ -170,6 +172,9 @@ class Unwritten:
                     target=self._write_all, args=[self.every], name="idempotent-answers", daemon=True
                 )
                 self._writer.start()
+                if self._at_exit is None:
+                    # Processes forked by multiprocessing, such as those of `serve`, end without `atexit`.
+                    self._at_exit = Finalize(None, self.write, exitpriority=0)
 
     def find(self, caller: str, key: str) -> tuple[str, StoredAnswer | None] | None:
         """Return the digest and the answer of a request; without an answer, the request is to be deleted."""

@@ -72,26 +72,28 @@ def give(
     by = caller_of(by)
     _check(name, value, comment, external_id)
     run = None
+    served: tuple[str | None, str] | None = None
     if run_id is not None:
         run = _run(run_id)
-        called = feedback.editor.collection(AGENT).find_or_defined(run.called, by=by)
-        if run.version_of(target(called), called.created_at) is None:  # a later agent with its id
-            raise NotFound
-        about = about or About(AGENT.slug, run.called)
-    if about is None:
-        raise Invalid.field("runId", "is required, unless resource is given")
-    kind = kind_named(about.kind)
-    resource: VersionedResource = feedback.editor.collection(kind).find_or_defined(about.id, by=by)
-    if run is not None:
+        resource: VersionedResource = feedback.editor.collection(AGENT).find_or_defined(run.called, by=by)
         served = run.version_of(target(resource), resource.created_at)
-        if served is None:
-            raise Invalid.field("resource", "took no part in this run")
+        if served is None:  # a later agent with its id
+            raise NotFound
+    elif about is None:
+        raise Invalid.field("runId", "is required, unless resource is given")
+    if about is not None:
+        resource = feedback.editor.collection(kind_named(about.kind)).find_or_defined(about.id, by=by)
+        if run is not None:
+            served = run.version_of(target(resource), resource.created_at)
+            if served is None:
+                raise Invalid.field("resource", "took no part in this run")
+    if served is not None:
         version_id, arm = served
     else:
         version_id = version_reported_by(feedback, resource, version_id, arm, by=by)
     row = Feedback(
         workspace_id=resource.workspace_id,
-        kind=kind.slug,
+        kind=resource.kind.slug,
         resource_id=resource.pk,
         version_id=version_id or "",
         arm=arm,

@@ -138,7 +138,7 @@ def build_messages(agent_input: Any) -> Any:
         return agent_input
     if isinstance(agent_input, Mapping) and "messages" in agent_input:
         return agent_input["messages"]
-    return canonical.dump(agent_input)
+    return canonical.display_text(agent_input)
 
 
 def answer_in(
