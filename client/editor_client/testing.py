@@ -219,6 +219,10 @@ class Resource:
         return {"name": name, "kind": kind, "released": label.released, **version, **updated}
 
 
+Served = tuple[Resource, str | None, str | None]
+"""A resource, and the version and the arm that a run served."""
+
+
 class Editor:
     """Resources of one workspace, the log, and one person with all rights."""
 
@@ -230,8 +234,8 @@ class Editor:
         """By the name of the kind and the id."""
         self.rollouts: list[tuple[Resource, Json]] = []
         """Newest first."""
-        self.served: dict[str, dict[tuple[str, str], tuple[str | None, str | None]]] = {}
-        """The versions and arms served by each run, by kind and id; the called agent is the first."""
+        self.served: dict[str, dict[tuple[str, str], Served]] = {}
+        """What each run served, by kind and id; the called agent is the first."""
         self.epoch = new_id()
         self.events: list[Json] = []
 
@@ -654,15 +658,16 @@ def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
     text, run_id = editor.generate(agent, body), new_id()
     own = {"agent": [{**agent, "versionId": agent["resolvedVersionId"], "shown": True}]}
     arms: Json = {}
-    served = editor.served[run_id] = dict[tuple[str, str], tuple[str | None, str | None]]()
+    served = editor.served[run_id] = dict[tuple[str, str], Served]()
     for kind, resources in {**own, "promptBlock": agent["blocks"]}.items():
         arms[f"{kind}s"] = {
             resource["id"]: resource["rollout"] for resource in resources if resource["rollout"]
         }
         for shown_resource in (resource for resource in resources if resource["shown"]):
             version_id, arm = shown_resource["versionId"], (shown_resource["rollout"] or {}).get("arm")
-            served[kind, shown_resource["id"]] = (version_id, arm)
-            editor.count(editor.find(kind, shown_resource["id"]), version_id, arm, {"runs": 1})
+            resource = editor.find(kind, shown_resource["id"])
+            served[kind, shown_resource["id"]] = (resource, version_id, arm)
+            editor.count(resource, version_id, arm, {"runs": 1})
     unresolved = [warning for warning in agent["warnings"] if warning["code"] == UNRESOLVED]
     step = {"text": text, "finishReason": "stop", "toolCalls": [], "toolResults": [], "usage": NO_TOKENS}
     about = {"runId": run_id, "resolvedVersions": {agent["id"]: agent["resolvedVersionId"]}}
@@ -777,9 +782,14 @@ def _give_feedback(editor: Editor, request: Request) -> Answer:
         raise not_found()
     else:
         served = editor.served[row["runId"]]
-        kind, resource_id = members(reference, "kind", "id") if reference else next(iter(served))
+        called, *_ = served
+        if editor.find(*called) is not served[called][0]:  # a later agent with its id
+            raise not_found()
+        kind, resource_id = members(reference, "kind", "id") if reference else called
         resource = editor.find(kind, resource_id)
-        row["versionId"], row["arm"] = served[kind, resource_id]
+        served_resource, row["versionId"], row["arm"] = served.get((kind, resource_id), (None, None, None))
+        if resource is not served_resource:
+            raise Invalid.field("resource", "took no part in this run")
     for earlier in resource.feedback:
         if row["externalId"] is not None and earlier["externalId"] == row["externalId"]:
             return Answer(earlier)

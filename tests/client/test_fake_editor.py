@@ -498,3 +498,19 @@ def test_usage_and_feedback_are_attributed_to_the_arm(connect: Clients) -> None:
     assert (stars.version_id, stars.arm, stars.count, stars.mean) == (draft, "new", 2, 4.5)
     assert (kind.name, kind.counts) == ("kind", {"true": 1})
     assert [one.value for one in client.iter_feedback(kind="agent", id="writer", name="stars")] == [4, 5]
+
+
+def test_feedback_on_a_run_is_not_about_a_later_namesake(connect: Clients) -> None:
+    client = connected(connect, FakeEditor())
+    fields = {"id": "writer", "name": "W", "instructions": "one", "model": ECHO}
+    client.create_stored_agent(**fields)
+    ran = client.get_agent("writer").generate("hello")
+    client.create_stored_prompt_block(id="tone", name="T", content="Be kind.", auto_publish=True)
+    with pytest.raises(ValidationFailed):
+        client.send_feedback("stars", 5, run_id=ran.run_id, kind="promptBlock", resource_id="tone")
+    client.get_stored_agent("writer").delete()
+    with pytest.raises(NotFound):
+        client.send_feedback("stars", 5, run_id=ran.run_id)
+    client.create_stored_agent(**fields)
+    with pytest.raises(NotFound):
+        client.send_feedback("stars", 5, run_id=ran.run_id)

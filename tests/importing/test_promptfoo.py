@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -151,6 +152,13 @@ def test_the_message_of_variables_is_the_input(desk: Desk) -> None:
     plan = desk.imports("promptfoo", desk.write("promptfooconfig.json", config))
     [item] = plan["datasets"][0]["items"]
     assert (item["input"], item["requestContext"]) == ("Why?", {"r": 1})
+
+
+def test_numbers_in_assertions_are_those_of_javascript(desk: Desk) -> None:
+    test = {"vars": {"q": "Why?", "r": 1.0}, "assert": [{"type": "contains", "value": "It costs {{r}} €"}]}
+    config = {"prompts": ["{{q}}"], "tests": [test]}
+    plan = desk.imports("promptfoo", desk.write("promptfooconfig.json", config))
+    assert "It costs 1 €" in json.dumps(plan, ensure_ascii=False)
 
 
 ELSEWHERE = [

@@ -144,7 +144,7 @@ class Variables:
             if name in self.joined:
                 if isinstance(value, dict | list):
                     as_json.append(name)
-                    test_vars[name] = pieces(canonical.dump(value))
+                    test_vars[name] = pieces(canonical.display_text(value))
                 else:
                     test_vars[name] = pieces(value) if isinstance(value, str) else [value]
             elif is_plain_within(value):

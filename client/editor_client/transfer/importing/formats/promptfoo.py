@@ -588,7 +588,9 @@ def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
         variable_value = variables[piece.name] if is_known else None
         if isinstance(variable_value, bool) or not isinstance(variable_value, str | int | float):
             return _LOGIC
-        parts.append(variable_value if isinstance(variable_value, str) else canonical.dump(variable_value))
+        parts.append(
+            variable_value if isinstance(variable_value, str) else canonical.display_text(variable_value)
+        )
     return "".join(parts)
 
 
